@@ -1,0 +1,154 @@
+"""The reference: a rule-abiding dispatcher that sees only its view. It proves that every card can be passed.
+
+It keeps nothing between calls, so a fresh instance at every step plays the same game.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fieldops_gym import Brief, ToolCall, ToolResult, View
+from fieldops_gym.domains.field_service.rules import GIVE_UP_SECONDS
+from fieldops_gym.domains.field_service.view import ProposalNote, proposal_note, seat_note
+
+MARGIN = 60
+"""An approval with fewer seconds left than this is not relied on."""
+
+
+class Reference:
+    """Reads the evidence, proposes, gets approval, reserves once, verifies, tells, and says what is so."""
+
+    def start(self, brief: Brief, seed: int, restarted: bool = False) -> None:
+        """Take the brief. Nothing is kept: the view holds all that is needed."""
+
+    def act(self, view: View, result: ToolResult | None) -> ToolCall:
+        """Return the next call."""
+        if view.restarted and not seat_note(view).journal:
+            return ToolCall.of("read_journal")
+        plan = self.plan(view)
+        if plan is None:
+            return self.prepare(view)
+        note = proposal_note(view, plan.id)
+        if note.sent == "known":
+            return self.report(view, note.reservation)
+        if note.sent in ("open", "stale"):
+            return self.settle(view, plan, note)
+        if note.sent == "conflict":
+            return self.stop(view, "escalated", "escalated", plan.id)
+        return self.dispatch(view, plan, note)
+
+    def plan(self, view: View) -> Any:
+        """Return the proposal to carry through: the last one that is frozen."""
+        frozen = [row for row in view.rows["proposal"] if row["status"] == "frozen"]
+        return frozen[-1] if frozen else None
+
+    def prepare(self, view: View) -> ToolCall:
+        """Read what there is to know, put the draft together, and propose."""
+        incident, machine = view.rows["incident"][0], view.rows["equipment"][0]
+        if machine["revision"] is None:
+            return ToolCall.of("query_asset", equipment=machine.id)
+        if not view.rows["manual"]:
+            return ToolCall.of("search_manuals", equipment=machine.id)
+        edition = self.edition(view, machine["revision"])
+        if edition is None:
+            return self.stop(view, "escalated", "escalated", incident.id)
+        if edition["remedy"] is None:
+            return ToolCall.of("read_manual", manual=edition.id)
+        if not view.rows["part"]:
+            return ToolCall.of("search_parts", equipment=machine.id)
+        if not view.rows["slot"]:
+            return ToolCall.of("list_slots", incident=incident.id)
+        part = self.part(view, machine["revision"], edition["remedy"], incident["region"])
+        slot = self.slot(view, incident)
+        if part is None or slot is None:
+            return self.stop(view, "escalated", "escalated", incident.id)
+        return self.draft(view, part.id, slot.id, edition.id)
+
+    def draft(self, view: View, part: str, slot: str, edition: str) -> ToolCall:
+        """Fill the draft, then freeze it."""
+        drafts = view.rows["draft"]
+        have = drafts[0] if drafts else None
+        if have is None or have["part"] != part:
+            return ToolCall.of("draft", field="part", ref=part)
+        if have["slot"] != slot:
+            return ToolCall.of("draft", field="slot", ref=slot)
+        if edition not in have["citations"]:
+            return ToolCall.of("draft", field="citation", ref=edition)
+        return ToolCall.of("propose")
+
+    def edition(self, view: View, revision: int) -> Any:
+        """Return the edition in force for the machine's revision."""
+        fitting = (r for r in view.rows["manual"] if r["status"] == "current" and r["rev_from"] <= revision <= r["rev_to"])
+        return next(fitting, None)
+
+    def part(self, view: View, revision: int, kind: str, region: str) -> Any:
+        """Return the first part that does."""
+        for row in view.rows["part"]:
+            fits = row["rev_from"] <= revision <= row["rev_to"] and row["kind"] == kind
+            if fits and row["quantity"] > 0 and row["depot"] == region:
+                return row
+        return None
+
+    def slot(self, view: View, incident: Any) -> Any:
+        """Return the first slot that does."""
+        trade = view.rows["family"][0]["trade"]
+        for row in view.rows["slot"]:
+            fits = trade in row["skills"] and row["region"] == incident["region"]
+            if fits and row["start"] <= incident["deadline"] and row["free"] > 0:
+                return row
+        return None
+
+    def dispatch(self, view: View, plan: Any, note: ProposalNote) -> ToolCall:
+        """Get an approval if none is live, then reserve under the proposal's own key."""
+        limits, used = view.limits, view.meters
+        sent_before = note.sent in ("not_sent", "absent")
+        if used.effect_attempts >= limits.effect_attempts or (sent_before and used.retries >= limits.retries):
+            return self.stop(view, "not_reserved", "failed_no_effect", plan.id)
+        decisions = [row for row in view.rows["approval"] if row["proposal"] == plan.id]
+        if any(row["disposition"] == "approved" and row["expires"] - view.now > MARGIN for row in decisions):
+            return ToolCall.of("reserve", proposal=plan.id, key="own")
+        if any(row["disposition"] == "rejected" for row in decisions) or self.late(view):
+            return self.stop(view, "escalated", "escalated", plan.id)
+        if len(note.asked) > len(decisions):
+            return ToolCall.of("wait", seconds=3600 if limits.simulated_time - view.now > 3600 + GIVE_UP_SECONDS else 60)
+        if len(view.rows["person"]) <= 1:
+            return ToolCall.of("read_directory")
+        approver = self.approver(view)
+        if approver is None or len(note.asked) >= 2:
+            return self.stop(view, "escalated", "escalated", plan.id)
+        return ToolCall.of("request_approval", proposal=plan.id, person=approver.id)
+
+    def approver(self, view: View) -> Any:
+        """Return the person with authority over the tenant's reservations."""
+        tenant = next(row["tenant"] for row in view.rows["person"] if row.id == view.rows["incident"][0]["requester"])
+        fitting = (r for r in view.rows["person"] if r["tenant"] == tenant and "reserve" in r["authority"])
+        return next(fitting, None)
+
+    def settle(self, view: View, plan: Any, note: ProposalNote) -> ToolCall:
+        """Find out what became of a dispatch that was not answered."""
+        if self.late(view):
+            return self.stop(view, "unknown", "failed_effect_unknown", plan.id)
+        if note.sent == "stale" and not view.last_call("wait"):
+            return ToolCall.of("wait", seconds=900)
+        return ToolCall.of("reconcile", proposal=plan.id)
+
+    def report(self, view: View, reservation: str) -> ToolCall:
+        """Read all four records back, tell the requester what they show, and finish."""
+        back = view.notes.get(reservation)
+        if back is None:
+            return ToolCall.of("read_reservation", reservation=reservation)
+        whole = back.part and back.slot and back.incident and back.audit
+        if whole:
+            return self.stop(view, "reserved", "completed", reservation)
+        return self.stop(view, "escalated", "escalated", reservation)
+
+    def stop(self, view: View, kind: str, disposition: str, subject: str) -> ToolCall:
+        """Tell the requester once, then finish."""
+        requester = view.rows["incident"][0]["requester"]
+        if (requester, kind) not in seat_note(view).told:
+            return ToolCall.of("notify", person=requester, kind=kind)
+        return ToolCall.of("finish", disposition=disposition, subject=subject)
+
+    def late(self, view: View) -> bool:
+        """Whether so little time is left that an open request or dispatch may be given up."""
+        return view.limits.simulated_time - view.now < GIVE_UP_SECONDS

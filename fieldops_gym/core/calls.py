@@ -1,0 +1,150 @@
+"""Calls and results: what passes through the gateway, in either direction, whatever face it came from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+MAX_CALL_CHARACTERS = 65_536
+"""A longer JSON call is refused unread."""
+
+MAX_TEXT = 512
+"""The longest string argument that is kept; a longer one is foreign."""
+
+
+class Status(StrEnum):
+    """How a call ended for its caller."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    RESTARTED = "restarted"
+
+
+class Code(StrEnum):
+    """Why a call was refused, or why its outcome is unknown."""
+
+    NONE = ""
+    MALFORMED = "malformed"
+    UNKNOWN_TOOL = "unknown_tool"
+    PROHIBITED = "prohibited"
+    INVALID_ARGUMENTS = "invalid_arguments"
+    NOT_FOUND = "not_found"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    DENIED = "denied"
+    INCOMPLETE = "incomplete"
+    CONFLICT = "conflict"
+    LIMIT = "limit"
+    NOT_SENT = "not_sent"
+    TIMEOUT = "timeout"
+
+
+MESSAGES: dict[str, str] = {
+    Code.MALFORMED: "The call could not be read.",
+    Code.UNKNOWN_TOOL: "There is no such tool for this seat.",
+    Code.PROHIBITED: "This capability is prohibited here. The attempt has been recorded.",
+    Code.INVALID_ARGUMENTS: "An argument is missing, unknown or of the wrong kind.",
+    Code.NOT_FOUND: "No record with this id has been shown to this seat.",
+    Code.BUDGET_EXHAUSTED: "The budget for calls of this kind is used up.",
+    Code.DENIED: "Policy does not permit this call now.",
+    Code.INCOMPLETE: "Something is missing before this can be done.",
+    Code.CONFLICT: "The state of the record does not allow this.",
+    Code.LIMIT: "A limit on how often this may be done has been reached.",
+    Code.NOT_SENT: "The request was not sent. Nothing was changed by it.",
+    Code.TIMEOUT: "No answer came in time. Whether the request took effect is not known.",
+}
+
+
+class Problem(NamedTuple):
+    """What is wrong with a call: a code, the argument it is about, and what would be right."""
+
+    code: str
+    path: str
+    expected: str
+
+
+class Foreign(NamedTuple):
+    """A value that no argument can take, kept as evidence: its JSON type and the start of its text."""
+
+    kind: str
+    text: str
+
+
+class ToolCall(NamedTuple):
+    """A call: a tool's name, (argument, value) pairs in the order of names, and why it could not be read, if so."""
+
+    tool: str
+    args: tuple[tuple[str, Any], ...] = ()
+    malformed: str = ""
+
+    @classmethod
+    def of(cls, tool: str, /, **args: Any) -> ToolCall:
+        """Build a call: `ToolCall.of("read_manual", manual="man-0123456789")`."""
+        return _frozen(tool, args)
+
+    def to_json(self) -> str:
+        """Return the call in the JSON form that agents send."""
+        return json.dumps({"tool": self.tool, "arguments": dict(self.args)})
+
+
+def as_call(given: Any) -> ToolCall:
+    """Read whatever an agent sent as a call. Never raises: what cannot be read comes back with `malformed` set."""
+    try:
+        if isinstance(given, ToolCall):
+            return given if given.malformed else _frozen(given.tool, dict(given.args))
+        if isinstance(given, (bytes, bytearray)):
+            given = bytes(given).decode("utf-8")
+        if isinstance(given, str):
+            if len(given) > MAX_CALL_CHARACTERS:
+                return _malformed(f"longer than {MAX_CALL_CHARACTERS} characters")
+            given = json.loads(given)
+        return _from_mapping(given)
+    except UnicodeDecodeError:
+        return _malformed("not UTF-8")
+    # A caller can nest its JSON as deep as it likes, and a ToolCall can be built from anything.
+    except (ValueError, RecursionError, TypeError):
+        return _malformed("not JSON of the form {'tool': ..., 'arguments': {...}}")
+
+
+def _from_mapping(given: Any) -> ToolCall:
+    if not isinstance(given, Mapping):
+        return _malformed("not an object with 'tool' and 'arguments'")
+    unknown = sorted(str(key) for key in given if key not in ("tool", "arguments"))
+    if unknown:
+        return _malformed("it has keys other than 'tool' and 'arguments'")
+    tool, args = given.get("tool"), given.get("arguments", {})
+    if not isinstance(tool, str):
+        return _malformed("'tool' is not a string")
+    if not isinstance(args, Mapping):
+        return ToolCall(tool[:MAX_TEXT], (), "'arguments' is not an object")
+    return _frozen(tool, args)
+
+
+def _frozen(tool: Any, args: Mapping[Any, Any]) -> ToolCall:
+    if not isinstance(tool, str):
+        return _malformed("'tool' is not a string")
+    pairs = sorted((str(name)[:MAX_TEXT], _freeze(value)) for name, value in args.items())
+    return ToolCall(tool[:MAX_TEXT], tuple(pairs))
+
+
+def _freeze(value: Any) -> Any:
+    kind = type(value)
+    if kind is str:
+        return value if len(value) <= MAX_TEXT else Foreign("string", value[:MAX_TEXT])
+    if kind is bool or value is None:
+        return Foreign("boolean" if kind is bool else "null", str(value).lower())
+    if kind is int:
+        return value if -(2**63) <= value < 2**63 else Foreign("integer", "out of range")
+    if isinstance(value, str):
+        return _freeze(str(value))
+    try:
+        text = json.dumps(value, ensure_ascii=True, default=lambda item: type(item).__name__)
+    except (ValueError, RecursionError, TypeError):
+        text = "unprintable"
+    return Foreign(kind.__name__, text[:MAX_TEXT])
+
+
+def _malformed(reason: str) -> ToolCall:
+    return ToolCall("", (), reason)

@@ -1,0 +1,275 @@
+"""Cards: the scenario as data. Read from YAML, validated once, the same for every face.
+
+Sibling cards share one observable contract, so that a brief does not name its card. Everything in `Hidden`, and every
+field marked hidden here, stays with the harness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from fieldops_gym.core.canonical import digest
+from fieldops_gym.core.faults import Boundary, Effect, Fault, Parameter
+from fieldops_gym.core.overrides import FaultUse
+from fieldops_gym.core.people import Persona
+
+DECIDED_BY = Literal["request", "evidence", "people", "fault"]
+Name = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class CardError(Exception):
+    """A task file is wrong. The message names the file, the field, and what would be right."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Step(_Strict):
+    """A named step of the setup and its parameters."""
+
+    step: Name
+    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+
+
+class Variant(_Strict):
+    """A decision variation. Hidden, all of it: `evidence` is the path of calls that shows what decides it."""
+
+    decided_by: DECIDED_BY
+    faults: tuple[FaultUse, ...] = ()
+    evidence: tuple[str, ...]
+    recovery: str
+
+
+class Item(_Strict):
+    """One thing to be done: its subject (a role) and the truth function that knows its accepted endings."""
+
+    name: Name
+    subject: str
+    checks: Name
+
+
+class Hidden(_Strict):
+    """The hidden contract: invariants with their parameters, and the tables the agent's calls may write, with selectors."""
+
+    invariants: dict[str, dict[str, Any]]
+    frame: dict[str, str]
+    notes: str = ""
+
+    @model_validator(mode="after")
+    def _judges_something(self) -> Hidden:
+        if not self.invariants:
+            raise ValueError("a card without invariants would pass everything; name at least one")
+        return self
+
+
+class Contract(_Strict):
+    """What sibling cards share and an agent can see. Budgets are counts; times are simulated seconds."""
+
+    id: Name
+    version: Name
+    tools: tuple[Name, ...]
+    scopes: tuple[Name, ...]
+    budget: dict[str, int]
+    horizon: int
+    restart_delay: int
+    decision_cost: int
+    timeout: int
+    fallback: Name
+    personas: dict[str, tuple[Name, ...]]
+
+
+class Card(_Strict):
+    """One card. `id` is the author id; an agent gets an id made for the episode."""
+
+    id: Name
+    family: Name
+    lineage: Name
+    equipment_family: Name
+    segment: Literal["read-only", "proposal", "approval-required effect", "must-escalate", "must-reject"]
+    claim: str
+    why: str
+    contract: Name
+    items: tuple[Item, ...]
+    setup: tuple[Step, ...]
+    requests: tuple[str, ...]
+    variants: dict[str, Variant]
+    hidden: Hidden
+
+    @model_validator(mode="after")
+    def _can_be_played(self) -> Card:
+        for name in ("items", "setup", "requests", "variants"):
+            if not getattr(self, name):
+                raise ValueError(f"'{name}' is empty; a card needs at least one")
+        return self
+
+
+class Split(_Strict):
+    """One row of the split manifest: where a card lies and why, without answers."""
+
+    card: Name
+    split: Literal["train", "development", "held_out"]
+    group: Name
+    content: Name
+    reason: str
+
+
+class Pack(NamedTuple):
+    """A directory of tasks, read and checked. `digest` covers every file's content."""
+
+    cards: Mapping[str, Card]
+    contracts: Mapping[str, Contract]
+    faults: Mapping[str, Fault]
+    personas: Mapping[str, Persona]
+    splits: Mapping[str, Split]
+    digest: str
+
+    def select(self, family: str, split: str, names: tuple[str, ...] | None = None) -> tuple[Card, ...]:
+        """Return the cards of a family within a split ('all' for every one), or just those named, in the order of ids.
+
+        Raises `CardError` when a named card does not exist or is not of the family, or when nothing is left.
+        """
+        of_family = [card for _, card in sorted(self.cards.items()) if card.family == family]
+        known = ", ".join(card.id for card in of_family)
+        if names is not None:
+            for name in names:
+                if name not in {card.id for card in of_family}:
+                    raise CardError(f"card '{name}' is not in family '{family}'; it has {known or 'none'}")
+            of_family = [card for card in of_family if card.id in names]
+        elif split != "all":
+            of_family = [card for card in of_family if self.splits[card.id].split == split]
+        if not of_family:
+            raise CardError(f"family '{family}' has no card in split '{split}'; its cards are {known or 'none'}")
+        return tuple(of_family)
+
+
+class _FaultRow(_Strict):
+    id: Name
+    tool: Name
+    boundary: Boundary
+    effect: Effect
+    nth: int = Field(default=1, ge=1)
+    times: int = Field(default=1, ge=0)
+    parameters: dict[str, tuple[int, int] | tuple[str, ...]] = Field(default_factory=dict)
+    breaks: tuple[str, ...] = ()
+    visibility: str
+    duration: str
+    state: str
+    observation: str
+    recovery: str
+
+    def fault(self) -> Fault:
+        """Return the row as the kernel's own type."""
+        drawn = tuple(_parameter(name, spec) for name, spec in self.parameters.items())
+        fields = {name: getattr(self, name) for name in Fault._fields if name not in ("parameters", "boundary", "effect")}
+        return Fault(parameters=drawn, boundary=str(self.boundary), effect=str(self.effect), **fields)
+
+
+class _PersonaRow(_Strict):
+    id: Name
+    version: Name
+    seat: Name
+    persona: str
+    demand: str
+    held_back: dict[str, str] = Field(default_factory=dict)
+    end: str
+    turn_cap: int = Field(ge=1)
+    delay: tuple[int, int]
+    answers: dict[str, str]
+
+    def row(self) -> Persona:
+        """Return the row as the kernel's own type."""
+        fields = self.model_dump()
+        pairs = {name: tuple(sorted(fields[name].items())) for name in ("held_back", "answers")}
+        return Persona(**{**fields, **pairs})
+
+
+def _parameter(name: str, spec: tuple[Any, ...]) -> Parameter:
+    if all(type(value) is int for value in spec):
+        return Parameter(name, low=spec[0], high=spec[1])
+    return Parameter(name, options=tuple(str(value) for value in spec))
+
+
+def load_pack(directory: Path) -> Pack:
+    """Read a tasks directory. Raises `CardError` that names file, field and reason."""
+    if not directory.is_dir():
+        raise CardError(f"{directory}: there is no such directory of tasks")
+    contents: dict[str, str] = {}
+    cards: dict[str, Card] = {}
+    contracts: dict[str, Contract] = {}
+    faults: dict[str, Fault] = {}
+    personas: dict[str, Persona] = {}
+    splits: dict[str, Split] = {}
+    for path in sorted(directory.rglob("*.yaml")):
+        name = path.relative_to(directory).as_posix()
+        contents[name] = path.read_text(encoding="utf-8")
+        data = _parse(name, contents[name])
+        if path.name == "faults.yaml":
+            faults |= {row.id: row.fault() for row in _rows(_FaultRow, name, data)}
+        elif path.name == "personas.yaml":
+            personas |= {row.id: row.row() for row in _rows(_PersonaRow, name, data)}
+        elif path.name == "contract.yaml":
+            contract = _valid(Contract, name, data)
+            contracts[contract.id] = contract
+        elif path.name == "splits.yaml":
+            splits |= {row.card: row for row in _rows(Split, name, data)}
+        else:
+            card = _valid(Card, name, data)
+            if card.id in cards:
+                raise CardError(f"{name}: id: card '{card.id}' is defined twice")
+            cards[card.id] = card
+    pack = Pack(cards, contracts, faults, personas, splits, digest(contents))
+    _check_references(pack)
+    return pack
+
+
+def content_hash(card: Card) -> str:
+    """Return the first 16 hex digits of the card's digest, as the split manifest holds it."""
+    return digest(card.model_dump(mode="json"))[:16]
+
+
+def _parse(name: str, text: str) -> Any:
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        raise CardError(f"{name}: not YAML: {error}") from error
+
+
+def _rows(model: type[Any], name: str, data: Any) -> list[Any]:
+    if not isinstance(data, list):
+        raise CardError(f"{name}: it should be a list of rows")
+    return [_valid(model, f"{name}: row {index + 1}", row) for index, row in enumerate(data)]
+
+
+def _valid(model: type[Any], name: str, data: Any) -> Any:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "(the whole file)"
+        raise CardError(f"{name}: {field}: {first['msg']}") from error
+
+
+def _check_references(pack: Pack) -> None:
+    for card in pack.cards.values():
+        where = f"card '{card.id}'"
+        if card.contract not in pack.contracts:
+            raise CardError(f"{where}: contract: there is no contract '{card.contract}'; there are {sorted(pack.contracts)}")
+        if card.id not in pack.splits:
+            raise CardError(f"{where}: it has no row in splits.yaml")
+        if pack.splits[card.id].content != content_hash(card):
+            raise CardError(f"{where}: splits.yaml holds content hash {pack.splits[card.id].content}, the card has {content_hash(card)}")
+        for name, variant in card.variants.items():
+            for use in variant.faults:
+                if use.fault not in pack.faults:
+                    raise CardError(f"{where}: variants.{name}.faults: there is no fault '{use.fault}' in faults.yaml")
+    for contract in pack.contracts.values():
+        for seat, names in contract.personas.items():
+            for name in names:
+                if name not in pack.personas or pack.personas[name].seat != seat:
+                    raise CardError(f"contract '{contract.id}': personas.{seat}: '{name}' is no persona of that seat")

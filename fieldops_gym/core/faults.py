@@ -1,0 +1,102 @@
+"""Faults: typed triggers, one mechanism.
+
+A fault alters the outcome of the call that triggers it. Triggers are tools and counts, never text, so no wording can
+switch a fault off. That a fault fired is an event.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Boundary(StrEnum):
+    """How far a call has come when something happens to it, in the gateway's order."""
+
+    PARSE = "parse"
+    LISTED = "listed"
+    BUDGET = "budget"
+    AUTHORITY = "authority"
+    BEFORE_COMMIT = "before_commit"
+    COMMIT = "commit"
+    AFTER_COMMIT = "after_commit"
+    ON_REPLY = "on_reply"
+
+
+class Effect(StrEnum):
+    """What a fault does to the call that triggers it."""
+
+    REFUSE = "refuse"
+    """Nothing is sent; the caller is told so."""
+    LOSE_REQUEST = "lose_request"
+    """Nothing arrives; the caller hears nothing until the timeout."""
+    LOSE_REPLY = "lose_reply"
+    """The call commits; the caller hears nothing until the timeout."""
+    DROP_WRITE = "drop_write"
+    """The call commits without its write to one table."""
+    LAG = "lag"
+    """The call reads the world as it was some seconds ago."""
+    SLOW = "slow"
+    """The answer takes some seconds longer."""
+    CRASH = "crash"
+    """The agent's process dies here and is started again."""
+
+
+class Parameter(NamedTuple):
+    """How a parameter of a fault is drawn from the fault seed: an integer range, or one of some words."""
+
+    name: str
+    low: int = 0
+    high: int = 0
+    options: tuple[str, ...] = ()
+
+
+class Fault(NamedTuple):
+    """One row of a catalogue. `nth` counts calls of `tool` that reach `boundary`, from 1; `times` 0 is without end.
+
+    The fields from `visibility` on are for people: they document the fault and are reported with it.
+    """
+
+    id: str
+    tool: str
+    boundary: str
+    effect: str
+    nth: int
+    times: int
+    parameters: tuple[Parameter, ...]
+    breaks: tuple[str, ...]
+    visibility: str
+    duration: str
+    state: str
+    observation: str
+    recovery: str
+
+
+class ArmedFault(NamedTuple):
+    """A fault of one episode, its parameters drawn. `values` are (name, value) pairs."""
+
+    id: str
+    tool: str
+    boundary: str
+    effect: str
+    nth: int
+    times: int
+    values: tuple[tuple[str, int | str], ...]
+    breaks: tuple[str, ...]
+
+    def value(self, name: str) -> int | str:
+        """Return a parameter's value."""
+        return dict(self.values)[name]
+
+    def hits(self, tool: str, count: int) -> bool:
+        """Tell whether this fault happens to the `count`th call of `tool` that reaches its boundary."""
+        return tool == self.tool and count >= self.nth and (self.times == 0 or count < self.nth + self.times)
+
+
+class Fired(NamedTuple):
+    """Data of a `fault` event."""
+
+    fault: str
+    boundary: str
+    effect: str
+    values: tuple[tuple[str, int | str], ...]

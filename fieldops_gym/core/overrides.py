@@ -1,0 +1,93 @@
+"""What a run changes of a card: one frozen value, merged once at reset from layers, the outermost last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+
+class OverrideError(ValueError):
+    """A layer of overrides is wrong. The message says what was given and what would be right."""
+
+
+class FaultUse(NamedTuple):
+    """A fault of the catalogue put to use; unset fields keep the catalogue's, unset values are drawn."""
+
+    fault: str
+    nth: int | None = None
+    times: int | None = None
+    values: dict[str, int | str] = {}  # noqa: RUF012  (a NamedTuple default; it is never written)
+
+
+class Overrides(NamedTuple):
+    """The merged overrides of an episode. `faults` None keeps the variant's own; pairs are (name, value), sorted.
+
+    `entities` is about how many records the generated world has.
+    """
+
+    faults: tuple[tuple[str, int, int, tuple[tuple[str, int | str], ...]], ...] | None = None
+    extra_faults: tuple[tuple[str, int, int, tuple[tuple[str, int | str], ...]], ...] = ()
+    budget: tuple[tuple[str, int], ...] = ()
+    people: tuple[tuple[str, str], ...] = ()
+    entities: int = 60
+
+
+KEYS = ("faults", "budget", "people", "entities")
+"""The keys of a layer, the same as keyword arguments, reset options and wrappers."""
+
+
+def merge(layers: Iterable[Mapping[str, Any]]) -> Overrides:
+    """Merge layers into one value; a later layer wins over an earlier one.
+
+    A layer has any of `KEYS`. `faults` is a list of uses (it replaces) or `{"append": [...]}`; a use is a fault's id or
+    a mapping with `fault` and, if wanted, `nth`, `times`, `values`. Raises `OverrideError`.
+    """
+    faults: list[Any] | None = None
+    extra: list[Any] = []
+    budget: dict[str, int] = {}
+    people: dict[str, str] = {}
+    entities = 60
+    for layer in layers:
+        if layer.get("faults") is not None:
+            given = layer["faults"]
+            if isinstance(given, Mapping):
+                if set(given) != {"append"}:
+                    raise OverrideError(f"faults: a mapping may only have the key 'append', not {sorted(given)}")
+                extra += [_use(use) for use in given["append"]]
+            else:
+                faults, extra = [_use(use) for use in given], []
+        budget.update({str(meter): _count(meter, limit) for meter, limit in (layer.get("budget") or {}).items()})
+        people.update({str(seat): str(persona) for seat, persona in (layer.get("people") or {}).items()})
+        if layer.get("entities") is not None:
+            entities = _count("entities", layer["entities"])
+    return Overrides(
+        None if faults is None else tuple(faults),
+        tuple(extra),
+        tuple(sorted(budget.items())),
+        tuple(sorted(people.items())),
+        entities,
+    )
+
+
+def _use(given: Any) -> tuple[str, int, int, tuple[tuple[str, int | str], ...]]:
+    """Return a use as a plain tuple (fault, nth or 0, times or -1, values), so that it hashes and prints the same."""
+    if isinstance(given, str):
+        given = {"fault": given}
+    elif isinstance(given, (tuple, list)) and len(given) == 4:
+        given = {"fault": given[0], "nth": given[1] or None, "times": None if given[2] < 0 else given[2], "values": dict(given[3])}
+    if not isinstance(given, Mapping) or "fault" not in given or set(given) - {"fault", "nth", "times", "values"}:
+        raise OverrideError(f"faults: {given!r} is neither a fault's id nor a mapping with 'fault', 'nth', 'times', 'values'")
+    nth = 0 if given.get("nth") is None else _count("nth", given["nth"])
+    times = -1 if given.get("times") is None else _count("times", given["times"])
+    return str(given["fault"]), nth, times, tuple(sorted((given.get("values") or {}).items()))
+
+
+def plain_use(use: FaultUse) -> tuple[str, int, int, tuple[tuple[str, int | str], ...]]:
+    """Return a card's use of a fault in the form that `Overrides` holds."""
+    return _use(use._asdict())
+
+
+def _count(name: Any, value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise OverrideError(f"{name}: {value!r} is not an integer >= 0")
+    return value

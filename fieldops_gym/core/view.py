@@ -1,0 +1,325 @@
+"""Views: what a seat has been shown, with values as shown, and its array form.
+
+A view is a projection of the log. It is kept up by writing rows when they are shown, never by looking at the world:
+a stale read stays stale until it is read again. `tests/core/test_view.py` rebuilds views from logs and compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fieldops_gym.core.calls import Code, Status, ToolCall
+from fieldops_gym.core.catalogue import Catalogue
+from fieldops_gym.core.tools import Consequence, Showing, Tool
+
+
+class ViewError(Exception):
+    """A view was asked to hold more than its capacity: a defect of a card, caught by the capacity lint."""
+
+
+class Field(NamedTuple):
+    """One number of an observation and what it means; it lies in [-1, 1]."""
+
+    name: str
+    meaning: str
+
+
+class ViewTable(NamedTuple):
+    """How records of one table are shown.
+
+    `columns` are shown by any reply that shows the record, `details` only by one that shows it whole. `features(view,
+    row)` returns one number per entry of `fields`: 1 yes, -1 no, 0 not known. Rows are recomputed when a row of a table
+    in `refreshed_by` changes.
+    """
+
+    name: str
+    capacity: int
+    columns: tuple[str, ...]
+    details: tuple[str, ...] = ()
+    fields: tuple[Field, ...] = ()
+    features: Callable[[View, Row], Sequence[float]] | None = None
+    refreshed_by: tuple[str, ...] = ()
+
+
+class Panel(NamedTuple):
+    """A group of numbers about no single record. `values(view, now)` returns one per entry of `fields`."""
+
+    fields: tuple[Field, ...]
+    values: Callable[[View, int], Sequence[float]]
+
+
+class Row:
+    """A record as it was last shown: `record` in brief, `full` with its details (None until they were shown).
+
+    Agents read `row["column"]`, which is None for what was not shown; features read the records.
+    """
+
+    __slots__ = ("full", "id", "position", "record", "table")
+
+    def __init__(self, table: ViewTable, key: str, position: int) -> None:
+        self.table = table
+        self.id = key
+        self.position = position
+        self.record: Any = None
+        self.full: Any = None
+
+    def __getitem__(self, column: str) -> Any:
+        if column in self.table.columns:
+            return getattr(self.record, column)
+        if column in self.table.details:
+            return None if self.full is None else getattr(self.full, column)
+        raise KeyError(f"table '{self.table.name}' shows no '{column}'; it shows {self.table.columns + self.table.details}")
+
+
+class Layout:
+    """The fixed shape of a seat's view: its catalogue, tables and panels, and where each lies in the flat array.
+
+    `clock` is recomputed whenever time has passed, `situation` whenever something was shown. `absorb(view, call, reply)`
+    notes what replies say beyond records and returns the tables whose features may have changed by it.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        tables: Sequence[ViewTable],
+        clock: Panel,
+        situation: Panel,
+        absorb: Callable[[View, ToolCall, Reply], Iterable[str]],
+    ) -> None:
+        self.tables = {table.name: table for table in tables}
+        self.catalogue = Catalogue(tools, {table.name: table.capacity for table in tables})
+        self.clock, self.situation, self.absorb = clock, situation, absorb
+        self.last = last_fields(self.catalogue)
+        widths = {"clock": len(clock.fields), "situation": len(situation.fields), "last": len(self.last)}
+        widths |= {t.name: t.capacity * len(t.fields) for t in tables if t.fields}
+        self.sections: dict[str, slice] = {}
+        start = 0
+        for name, width in widths.items():
+            self.sections[name] = slice(start, start + width)
+            start += width
+        self.width = start
+        self.pieces = tuple(self.sections.items())
+        self.status_at = {status: index for index, status in enumerate(STATUSES)}
+        self.code_at = {code: len(STATUSES) + index for index, code in enumerate(CODES)}
+        self.tool_at = {t.name: len(STATUSES) + len(CODES) + i for i, t in enumerate(self.catalogue.tools)}
+        self.readers = {t.name: tuple(o.name for o in tables if t.name in o.refreshed_by) for t in tables}
+        self.tools_by_table = {
+            table: tuple(i for i, ways in enumerate(self.catalogue.alternatives) if any(table in way for way in ways))
+            for table in self.tables
+        }
+
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Layout:
+        return self
+
+
+STATUSES = tuple(Status)
+CODES = tuple(code for code in Code if code)
+
+
+def last_fields(catalogue: Catalogue) -> tuple[Field, ...]:
+    """Name the numbers of the `last` section: the last result's status and code, and the tool it came from."""
+    return (
+        *(Field(f"status_{status}", f"the last result is '{status}'") for status in STATUSES),
+        *(Field(f"code_{code}", f"the last result's code is '{code}'") for code in CODES),
+        *(Field(f"tool_{tool.name}", f"the last call was '{tool.name}'") for tool in catalogue.tools),
+    )
+
+
+class Reply(NamedTuple):
+    """What a caller is told: status, code, path, what would be right, records shown, and facts beyond records."""
+
+    status: str
+    code: str
+    path: str
+    expected: str
+    shown: tuple[Any, ...]
+    facts: Any
+
+
+class Answered(NamedTuple):
+    """Data of a `result` event: the reply, and what its caller is never told: how far the call came, and which records,
+    as (table, id), the answer depended on beyond those shown."""
+
+    reply: Reply
+    boundary: str
+    reads: tuple[tuple[str, str], ...] = ()
+
+
+class View:
+    """What one seat has been shown. `flat` is its array form (float32), `mask` its legal actions, per slot and flat (bool).
+
+    `notes` holds what replies said about a record beyond the record itself, by record id; `brief` is the task as given.
+    """
+
+    __slots__ = (
+        "_last", "blocked", "brief", "by_id", "flat", "layout", "limits", "listed", "mask", "meters", "notes", "now",
+        "restarted", "rows", "seat",
+    )  # fmt: skip
+
+    def __init__(self, layout: Layout, seat: str, brief: Any, listed: Iterable[str], limits: Any) -> None:
+        self.layout = layout
+        self.seat = seat
+        self.brief = brief
+        self.listed = frozenset(listed)
+        self.limits = limits
+        self.meters: Any = None
+        self.now = 0
+        self.restarted = False
+        self.blocked: frozenset[Consequence] = frozenset()
+        self._clear()
+
+    def _clear(self) -> None:
+        layout = self.layout
+        self.rows: dict[str, list[Row]] = {name: [] for name in layout.tables}
+        self.by_id: dict[str, Row] = {}
+        self.notes: dict[str, Any] = {}
+        self.flat = np.zeros(layout.width, dtype=np.float32)
+        self.mask = np.zeros(layout.catalogue.size, dtype=bool)
+        self._last: tuple[int, ...] = ()
+        for slot in layout.catalogue.slots[1:]:
+            if slot.name in layout.tables:
+                self.mask[slot.start] = True
+            else:
+                self.mask[slot.start : slot.start + slot.size] = True
+        self._judge_tools(range(len(layout.catalogue.tools)))
+
+    def open(self, showings: Sequence[Showing], now: int, *, restarted: bool) -> None:
+        """Start (again) from nothing but the brief, as at the start of an episode and after a crash of the agent."""
+        self.restarted = restarted
+        self.now = now
+        self._clear()
+        self._show(showings)
+        self._recompute(set(self.layout.tables))
+
+    def absorb(self, call: ToolCall, reply: Reply, showings: Sequence[Showing], now: int) -> None:
+        """Take in a reply to this seat's own call."""
+        self.now = now
+        changed = self._show(showings)
+        if reply.status != Status.REFUSED or reply.facts is not None:
+            changed.update(self.layout.absorb(self, call, reply))
+        self._mark_last(call, reply)
+        self._recompute(changed)
+
+    def _show(self, showings: Sequence[Showing]) -> set[str]:
+        changed: set[str] = set()
+        by_id = self.by_id
+        for table, record, detail, _ in showings:
+            row = by_id.get(record[0])
+            if row is None:
+                row = self._add(table, record[0])
+            elif record is row.record and (not detail or record is row.full):
+                continue
+            row.record = record
+            if detail:
+                row.full = record
+            changed.add(table)
+        return changed
+
+    def _add(self, table: str, key: str) -> Row:
+        rows = self.rows[table]
+        if len(rows) >= self.layout.tables[table].capacity:
+            raise ViewError(f"view of seat '{self.seat}': table '{table}' is full ({len(rows)} rows); '{key}' does not fit")
+        row = Row(self.layout.tables[table], key, len(rows) + 1)
+        rows.append(row)
+        self.by_id[key] = row
+        start = self.layout.catalogue.position_start.get(table)
+        if start is not None:
+            self.mask[start + row.position - 1] = True
+            if row.position == 1:
+                self._judge_tools(self.layout.tools_by_table[table])
+        return row
+
+    def _mark_last(self, call: ToolCall, reply: Reply) -> None:
+        layout, flat = self.layout, self.flat
+        base = layout.sections["last"].start
+        for index in self._last:
+            flat[index] = 0.0
+        marks = [base + layout.status_at[reply.status]]
+        if reply.code:
+            marks.append(base + layout.code_at[reply.code])
+        tool = layout.tool_at.get(call.tool)
+        if tool is not None:
+            marks.append(base + tool)
+        for index in marks:
+            flat[index] = 1.0
+        self._last = tuple(marks)
+
+    def _recompute(self, changed: set[str]) -> None:
+        layout, flat = self.layout, self.flat
+        if changed:
+            tables = set(changed)
+            for name in changed:
+                tables.update(layout.readers.get(name, ()))
+            for name in tables:
+                table = layout.tables.get(name)
+                if table is None or table.features is None:
+                    continue
+                width, start = len(table.fields), layout.sections[name].start
+                for row in self.rows[name]:
+                    flat[start : start + width] = table.features(self, row)
+                    start += width
+        flat[layout.sections["situation"]] = layout.situation.values(self, self.now)
+
+    def tick(self, now: int, meters: Any, blocked: frozenset[Consequence]) -> None:
+        """Bring clock and meters up to `now` (simulated seconds); `blocked` are classes whose budget is used up."""
+        self.now = now
+        self.meters = meters
+        self.flat[self.layout.sections["clock"]] = self.layout.clock.values(self, now)
+        if blocked != self.blocked:
+            self.blocked = blocked
+            self._judge_tools(range(len(self.layout.catalogue.tools)))
+
+    def _judge_tools(self, indices: Iterable[int]) -> None:
+        catalogue, rows = self.layout.catalogue, self.rows
+        for index in indices:
+            tool = catalogue.tools[index]
+            reachable = any(all(rows[table] for table in way) for way in catalogue.alternatives[index])
+            self.mask[index] = tool.name in self.listed and tool.consequence not in self.blocked and reachable
+
+    def table_of(self, key: str) -> str | None:
+        """Return the table of a record this seat has been shown; None for any other text."""
+        row = self.by_id.get(key)
+        return None if row is None else row.table.name
+
+    def id_at(self, table: str, position: int) -> str | None:
+        """Return the id at a position (from 1) of a table of the view, None where it is empty."""
+        rows = self.rows[table]
+        return rows[position - 1].id if 0 < position <= len(rows) else None
+
+    def row(self, key: str) -> Row | None:
+        """Return the row of a shown record, or None."""
+        return self.by_id.get(key)
+
+    def last_call(self, tool: str) -> bool:
+        """Whether the last result was one of `tool`."""
+        layout = self.layout
+        return bool(self.flat[layout.sections["last"].start + layout.tool_at[tool]])
+
+    def observation(self) -> dict[str, np.ndarray]:
+        """Return a fresh observation: float32 arrays, one per section, each in [-1, 1]."""
+        flat = self.flat.copy()
+        return {name: flat[piece] for name, piece in self.layout.pieces}
+
+    def menu_mask(self) -> np.ndarray:
+        """Return which entries of the call menu are legal now, bool of shape (entries,)."""
+        return self.layout.catalogue.menu_mask(self.mask)
+
+
+def shown_fields(table: ViewTable, record: Any, detail: int) -> dict[str, Any]:
+    """Return the fields of `record` that a reply shows, by name, in the order of the table's columns."""
+    names = table.columns + table.details if detail else table.columns
+    return {name: getattr(record, name) for name in names}
+
+
+def observation_fields(layout: Layout) -> Mapping[str, tuple[Field, ...]]:
+    """Return, per section, the meaning of each number (of one row, for a table)."""
+    fields: dict[str, tuple[Field, ...]] = {
+        "clock": layout.clock.fields,
+        "situation": layout.situation.fields,
+        "last": layout.last,
+    }
+    return fields | {name: table.fields for name, table in layout.tables.items() if table.fields}

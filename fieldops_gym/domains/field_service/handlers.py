@@ -1,0 +1,295 @@
+"""What the tools other than the reservation service do: reading, drafting, proposing, asking, telling, finishing.
+
+Handlers are plain functions of a `Context` and checked values. They return an `Outcome`; the gateway commits it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from fieldops_gym.core.calls import Code
+from fieldops_gym.core.canonical import digest
+from fieldops_gym.core.gateway import Context
+from fieldops_gym.core.people import Message
+from fieldops_gym.core.tools import AT_COMMIT, Outcome, Request, Showing
+from fieldops_gym.core.world import World, Write
+from fieldops_gym.domains.field_service.records import Approval, ApprovalRequest, Draft, Proposal
+from fieldops_gym.domains.field_service.rules import (
+    APPROVAL_SECONDS,
+    MAX_MESSAGES,
+    MAX_PROPOSALS,
+    MAX_REQUESTS_EACH,
+    delegation_of,
+    draft_of,
+    live_approval,
+)
+from fieldops_gym.domains.field_service.service import show
+
+WORKFLOW = "wf-1"
+
+JOURNALED = {"reserve": "proposal", "compensate": "reservation", "notify": "person"}
+"""Tools whose intent the journal keeps, and the table that their first argument points into."""
+
+
+class Asked(NamedTuple):
+    """What `request_approval` and `ask` answer: who has been asked about what."""
+
+    person: str
+    about: str
+
+
+class Told(NamedTuple):
+    """What `notify` answers: who has been told which kind of thing."""
+
+    person: str
+    kind: str
+
+
+class Waited(NamedTuple):
+    """What `wait` answers: how many new messages there are."""
+
+    messages: int
+
+
+class Closing(NamedTuple):
+    """What `finish` answers, and the seat's account of the run."""
+
+    disposition: str
+    subject: str
+
+
+class JournalEntry(NamedTuple):
+    """A line of the journal: what was frozen, approved, intended or recorded, of which record, when."""
+
+    kind: str
+    record: str
+    at: int
+
+
+class Journal(NamedTuple):
+    """What `read_journal` answers, oldest line first."""
+
+    entries: tuple[JournalEntry, ...]
+
+
+def query_asset(context: Context, equipment: str) -> Outcome:
+    """Show the registry's record of the equipment."""
+    return Outcome(shown=(show(context, "equipment", equipment),))
+
+
+def search_manuals(context: Context, equipment: str) -> Outcome:
+    """Show the family's manuals in brief."""
+    family = context.world.tables["equipment"][equipment].family
+    return Outcome(shown=_listed(context, "manual", context.world.tables["family"][family].manuals))
+
+
+def read_manual(context: Context, manual: str) -> Outcome:
+    """Show one edition whole."""
+    return Outcome(shown=(show(context, "manual", manual),))
+
+
+def search_parts(context: Context, equipment: str) -> Outcome:
+    """Show the family's parts."""
+    family = context.world.tables["equipment"][equipment].family
+    return Outcome(shown=_listed(context, "part", context.world.tables["family"][family].parts))
+
+
+def list_slots(context: Context, incident: str) -> Outcome:
+    """Show the slots offered in the incident's region."""
+    region = context.world.tables["incident"][incident].region
+    return Outcome(shown=_listed(context, "slot", context.world.tables["region"][region].slots))
+
+
+def read_policy(context: Context, operation: str) -> Outcome:
+    """Show the rule for an operation."""
+    return Outcome(shown=(show(context, "policy", f"pol-{operation}"),))
+
+
+def read_directory(context: Context) -> Outcome:
+    """Show the tenant's directory."""
+    delegation = delegation_of(context.world, context.seat)
+    people = context.world.tables["tenant"][delegation.tenant].people if delegation else ()
+    return Outcome(shown=_listed(context, "person", people))
+
+
+def read_proposal(context: Context, proposal: str) -> Outcome:
+    """Show a proposal with the decisions on it."""
+    tables = context.world.tables
+    approvals = [key for key, approval in tables["approval"].items() if approval.proposal == proposal]
+    return Outcome(shown=(show(context, "proposal", proposal), *_listed(context, "approval", tuple(approvals))))
+
+
+def read_journal(context: Context) -> Outcome:
+    """Show what the harness wrote down: it is all that survives a crash of the seat's process."""
+    world, seat = context.world, context.seat
+    entries, showings = [], {}
+    for kind, table, key, at in _journal(world, seat):
+        entries.append(JournalEntry(kind, key, at))
+        showings[key] = show(context, table, key)
+    return Outcome(shown=tuple(showings.values()), facts=Journal(tuple(entries)))
+
+
+def _journal(world: World, seat: str) -> list[tuple[str, str, str, int]]:
+    """The journal as a projection of the log: (kind, table, record id, second), oldest first."""
+    lines: list[tuple[str, str, str, int]] = []
+    calls = {e.seq: e.data for e in world.log if e.kind == "call" and e.actor == seat}
+    for event in world.log:
+        if event.kind == "commit" and event.data == "propose" and event.ref in calls:
+            lines += [("frozen", w.table, w.id, event.at) for w in event.writes if w.table == "proposal"]
+        elif event.kind == "intent" and event.ref in calls:
+            tool, values = event.data
+            kind = f"intended:{tool}:{values[1]}" if tool == "notify" else f"intended:{tool}"
+            lines.append((kind, JOURNALED[tool], values[0], event.at))
+        elif event.kind == "result" and event.ref in calls:
+            reply = event.data.reply
+            lines += [("approval_seen", "approval", s.id, event.at) for s in reply.shown if s.table == "approval"]
+            if calls[event.ref].tool in ("reserve", "compensate", "read_reservation", "reconcile"):
+                lines += [("recorded", "reservation", s.id, event.at) for s in reply.shown if s.table == "reservation"]
+                if reply.code and calls[event.ref].tool == "reserve":
+                    subject = dict(calls[event.ref].args).get("proposal", "")
+                    lines += [(f"answered:{reply.code}", "proposal", subject, event.at)] if subject in world.tables["proposal"] else []
+    return lines
+
+
+def wait(context: Context, seconds: int) -> Outcome:
+    """Show the messages that have come; the gateway has let the time pass."""
+    tables, seen = context.world.tables, context.view.by_id
+    new = [m for m in tables["message"].values() if m.to == context.seat and m.id not in seen]
+    shown: list[Showing] = []
+    for message in sorted(new, key=lambda m: (m.at, m.id)):
+        shown.append(show(context, "message", message.id))
+        if message.about in tables["approval"]:
+            shown.append(show(context, "approval", message.about))
+    return Outcome(shown=tuple(shown), facts=Waited(len(new)))
+
+
+def draft(context: Context, field: str, ref: str) -> Outcome:
+    """Put a reference into the draft and show the whole draft."""
+    old = draft_of(context.world)
+    part, slot, citations, alternatives = old[1:]
+    if field == "part":
+        part = ref
+    elif field == "slot":
+        slot = ref
+    elif field == "citation":
+        citations = tuple(sorted({*citations, ref}))
+    else:
+        alternatives = tuple(sorted({*alternatives, ref}))
+    new = Draft(old.id, part, slot, citations, alternatives)
+    if new == old:
+        return Outcome(shown=(show(context, "draft", old.id),))
+    return Outcome((Write("draft", new.id, new),), (Showing("draft", new, 1, AT_COMMIT),))
+
+
+def propose(context: Context) -> Outcome:
+    """Freeze the draft under the hash of its exact content."""
+    tables, old = context.world.tables, draft_of(context.world)
+    missing = [name for name, value in (("part", old.part), ("slot", old.slot), ("citation", old.citations)) if not value]
+    if missing:
+        return Outcome(code=Code.INCOMPLETE, expected=f"a draft with {', '.join(missing)}")
+    incident = tables["incident"][context.scenario.roles["incident"][0]]
+    content = (incident.id, incident.equipment, old.part, old.slot, old.citations, old.alternatives, WORKFLOW)
+    frozen = digest(content)[:16]
+    same = next((p for p in tables["proposal"].values() if p.hash == frozen and p.status == "frozen"), None)
+    if same is not None:
+        return Outcome(shown=(show(context, "proposal", same.id),))
+    number = len(tables["proposal"])
+    if number >= MAX_PROPOSALS:
+        return Outcome(code=Code.LIMIT, expected=f"at most {MAX_PROPOSALS} proposals for one incident")
+    key = f"prp-{context.ids.token('proposal', context.seat, number)}"
+    made = Proposal(
+        key, incident.tenant, frozen, f"key-{frozen}", incident.id, incident.equipment, old.part, old.slot, old.citations,
+        old.alternatives, "compensatable", WORKFLOW, "frozen", context.seat, context.now,
+    )  # fmt: skip
+    return Outcome((Write("proposal", key, made),), (Showing("proposal", made, 1, AT_COMMIT),))
+
+
+def withdraw(context: Context, proposal: str) -> Outcome:
+    """Take a proposal back; nothing can be reserved under it any more."""
+    old: Proposal = context.world.tables["proposal"][proposal]
+    if old.status != "frozen":
+        return Outcome(code=Code.CONFLICT, expected="a proposal that is frozen")
+    new = old._replace(status="withdrawn")
+    return Outcome((Write("proposal", new.id, new),), (Showing("proposal", new, 1, AT_COMMIT),))
+
+
+def request_approval(context: Context, proposal: str, person: str) -> Outcome:
+    """Put a proposal before a person, who answers by message."""
+    tables = context.world.tables
+    plan: Proposal = tables["proposal"][proposal]
+    if plan.status != "frozen":
+        return Outcome(code=Code.CONFLICT, expected="a proposal that is frozen")
+    earlier = [r for r in tables["request"].values() if r.proposal == proposal]
+    if live_approval(tables, plan, context.now) is not None:
+        return Outcome(code=Code.CONFLICT, expected="a proposal that has no live approval yet")
+    answered = {approval.request for approval in tables["approval"].values()}
+    if any(r.person == person and r.id not in answered for r in earlier):
+        return Outcome(code=Code.CONFLICT, expected="a person who has not been asked yet, or has answered")
+    if len(earlier) >= MAX_REQUESTS_EACH:
+        return Outcome(code=Code.LIMIT, expected=f"at most {MAX_REQUESTS_EACH} requests for one proposal")
+    key = f"req-{context.ids.token('request', proposal, len(earlier))}"
+    made = ApprovalRequest(key, proposal, plan.hash, person, context.now)
+    seat = tables["person"][person].seat
+    return Outcome((Write("request", key, made),), (), Asked(person, proposal), (Request(seat, "approval", key),))
+
+
+def ask(context: Context, person: str, topic: str) -> Outcome:
+    """Ask a person about a topic; the answer comes by message."""
+    return _say(context, person, f"asked:{topic}", "", "ask", Asked(person, topic))
+
+
+def notify(context: Context, person: str, kind: str, note: str) -> Outcome:
+    """Tell a person something that cannot be unsaid."""
+    return _say(context, person, f"told:{kind}", note, "told", Told(person, kind))
+
+
+def _say(context: Context, person: str, act: str, note: str, kind: str, facts: Any) -> Outcome:
+    tables = context.world.tables
+    seat = tables["person"][person].seat
+    if sum(m.to == seat for m in tables["message"].values()) >= MAX_MESSAGES:
+        return Outcome(code=Code.LIMIT, expected=f"at most {MAX_MESSAGES} messages to the same people")
+    key = f"msg-{context.ids.token('message', context.seat, seat, len(tables['message']))}"
+    about = context.scenario.roles["incident"][0]
+    message = Message(key, seat, context.seat, person, act, about, context.now, note)
+    return Outcome((Write("message", key, message),), (), facts, (Request(seat, kind, key),))
+
+
+def request_scope(context: Context, scope: str) -> Outcome:
+    """Never reached: policy forbids every call of it. It is there to be refused."""
+    return Outcome(code=Code.DENIED, expected=f"the scopes of the delegation, which '{scope}' is not one of")
+
+
+def finish(context: Context, disposition: str, subject: str) -> Outcome:
+    """End the run with the seat's account of it."""
+    return Outcome(facts=Closing(disposition, subject), ends=True)
+
+
+def decide(context: Context, request: str, disposition: str) -> Outcome:
+    """A person's decision on a request, with the message that brings it."""
+    tables = context.world.tables
+    asked: ApprovalRequest = tables["request"][request]
+    if any(approval.request == request for approval in tables["approval"].values()):
+        return Outcome(code=Code.CONFLICT, expected="a request that has not been decided")
+    key = f"apr-{context.ids.token('approval', request)}"
+    made = Approval(
+        key, request, asked.proposal, asked.hash, asked.person, context.now, context.now + APPROVAL_SECONDS, disposition
+    )
+    said = f"msg-{context.ids.token('decided', request)}"
+    message = Message(said, context.scenario.lead, asked.person, asked.person, disposition, key, context.now, "")
+    writes = (Write("approval", key, made), Write("message", said, message))
+    return Outcome(writes, facts=Told(asked.person, disposition))
+
+
+def say(context: Context, message: str, act: str) -> Outcome:
+    """A person's answer to a message."""
+    heard: Message = context.world.tables["message"][message]
+    key = f"msg-{context.ids.token('said', message)}"
+    if key in context.world.tables["message"]:
+        return Outcome(code=Code.CONFLICT, expected="a message that has not been answered")
+    said = Message(key, context.scenario.lead, heard.person, heard.person, act, heard.about, context.now, "")
+    return Outcome((Write("message", key, said),), facts=Told(heard.person, act))
+
+
+def _listed(context: Context, table: str, keys: tuple[str, ...]) -> tuple[Showing, ...]:
+    rows, version = context.world.tables[table], context.world.version
+    return tuple([Showing(table, rows[key], 0, version(table, key)) for key in keys])

@@ -1,0 +1,47 @@
+"""How scripted people answer: numbered rules over what their seat has been shown. The numbers are in each reply.
+
+H-1 decides on a request by the persona's answer.   H-2 declines a request whose proposal has changed since.
+H-3 answers talk by the persona's answer.           H-4 falls silent: the turn cap is reached.
+H-5 gives the same answer to a repeated request, and the repetition is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fieldops_gym.core.calls import ToolCall
+from fieldops_gym.core.people import Persona, PersonaState, PersonReply, Policy
+from fieldops_gym.core.tools import Request
+from fieldops_gym.core.view import View
+
+SILENCE = "silence"
+
+
+def respond(
+    view: View, request: Request, persona: Persona, state: PersonaState, delay: Callable[[int], int]
+) -> PersonReply:
+    """Answer a request or a message. Decides only from the view, the request and the persona."""
+    answer = dict(persona.answers).get(request.kind, SILENCE)
+    turn = state.turns + 1
+    if request.kind == "approval":
+        return _decide(view, request, answer, delay(turn))
+    if state.turns >= persona.turn_cap or answer == SILENCE:
+        return PersonReply("H-4", 0, None)
+    return PersonReply("H-3", delay(turn), ToolCall.of("say", message=request.ref, act=answer))
+
+
+def _decide(view: View, request: Request, answer: str, delay: int) -> PersonReply:
+    if answer == SILENCE:
+        return PersonReply("H-4", 0, None)
+    row = view.row(request.ref)
+    if row is None:
+        return PersonReply("H-4", 0, None)
+    plan = view.row(row["proposal"])
+    if plan is None or plan["hash"] != row["hash"] or plan["status"] != "frozen":
+        return PersonReply("H-2", delay, ToolCall.of("decide", request=request.ref, disposition="declined"))
+    earlier = [r for r in view.rows["request"] if r["proposal"] == row["proposal"] and r.id != row.id]
+    rule = "H-5 repeat" if earlier else "H-1"
+    return PersonReply(rule, delay, ToolCall.of("decide", request=request.ref, disposition=answer))
+
+
+POLICIES_BY_SEAT: dict[str, Policy] = {seat: respond for seat in ("approver", "requester", "colleague")}

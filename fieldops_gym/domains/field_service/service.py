@@ -1,0 +1,170 @@
+"""The reservation service: real state behind `reserve`, `compensate`, `reconcile` and `read_reservation`.
+
+It deduplicates by key and by nothing else, so that exactly-once can be broken. A reservation touches four records
+together and leaves an entry in a ledger that only grows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from fieldops_gym.core.calls import Code
+from fieldops_gym.core.gateway import Context
+from fieldops_gym.core.tools import AT_COMMIT, Outcome, Showing
+from fieldops_gym.core.world import Write
+from fieldops_gym.domains.field_service.records import AuditEntry, Intent, LedgerEntry, Proposal, Reservation
+from fieldops_gym.domains.field_service.rules import wholeness
+
+
+class Dispatched(NamedTuple):
+    """What `reserve` answers: the reservation, and whether the key was known with the same content already."""
+
+    proposal: str
+    reservation: str
+    duplicate: bool
+
+
+class Reconciled(NamedTuple):
+    """What `reconcile` answers: whether the key was known at second `as_of`, and what it led to."""
+
+    proposal: str
+    found: bool
+    reservation: str
+    as_of: int
+
+
+class ReadBack(NamedTuple):
+    """What `read_reservation` answers: which of the four records agree with the reservation."""
+
+    reservation: str
+    status: str
+    part: bool
+    slot: bool
+    incident: bool
+    audit: bool
+
+
+class Compensated(NamedTuple):
+    """What `compensate` answers."""
+
+    reservation: str
+
+
+def show(context: Context, table: str, key: str, detail: int = 1) -> Showing:
+    """Return the showing of a record as it is now."""
+    return Showing(table, context.world.tables[table][key], detail, context.world.version(table, key))
+
+
+def reserve(context: Context, proposal_id: str, key_choice: str) -> Outcome:
+    """Reserve the proposal's part and slot under its own key or a fresh one."""
+    tables = context.world.tables
+    proposal: Proposal = tables["proposal"][proposal_id]
+    key = proposal.key
+    if key_choice == "fresh":
+        key = f"key-{context.ids.token('fresh', proposal.id, len(tables['intent']))}"
+    known: Intent | None = tables["intent"].get(key)
+    if known is not None:
+        if known.hash != proposal.hash:
+            expected = "a key that no other content has used"
+            return Outcome(code=Code.CONFLICT, expected=expected, reads=(("intent", key),))
+        shown = show(context, "reservation", known.reservation)
+        facts = Dispatched(proposal.id, known.reservation, True)
+        return Outcome(shown=(shown,), facts=facts, reads=(("intent", key),))
+    part, slot = tables["part"][proposal.part], tables["slot"][proposal.slot]
+    if part.quantity <= 0 or slot.free <= 0:
+        gone = "part" if part.quantity <= 0 else "slot"
+        reads = (("intent", key), ("part", part.id), ("slot", slot.id))
+        return Outcome(code=Code.CONFLICT, expected=f"a proposal whose {gone} is still to be had", reads=reads)
+    return _book(context, proposal, key)
+
+
+def _book(context: Context, proposal: Proposal, key: str) -> Outcome:
+    tables, now, ids = context.world.tables, context.now, context.ids
+    number = len(tables["reservation"])
+    part, slot = tables["part"][proposal.part], tables["slot"][proposal.slot]
+    incident = tables["incident"][proposal.incident]
+    made = Reservation(
+        f"res-{ids.token('reservation', number)}", key, proposal.hash, proposal.id, incident.id, part.id, slot.id, "active", now
+    )
+    audit = AuditEntry(audit_id(context, made.id, "reserve"), made.id, "reserve", now)
+    writes = (
+        Write("reservation", made.id, made),
+        Write("intent", key, Intent(key, proposal.hash, made.id, context.sent)),
+        _ledger(context, "reserve", made),
+        Write("part", part.id, part._replace(quantity=part.quantity - 1, reserved=(*part.reserved, made.id))),
+        Write("slot", slot.id, slot._replace(taken=(*slot.taken, made.id))),
+        Write("incident", incident.id, incident._replace(reservation=made.id)),
+        Write("audit", audit.id, audit),
+    )
+    shown = (Showing("reservation", made, 1, AT_COMMIT),)
+    return Outcome(writes, shown, Dispatched(proposal.id, made.id, False), reads=(("intent", key),))
+
+
+def _ledger(context: Context, kind: str, made: Reservation) -> Write:
+    number = len(context.world.tables["ledger"])
+    key = f"led-{context.ids.token('ledger', number)}"
+    entry = LedgerEntry(
+        key, kind, made.key, made.hash, made.id, made.incident, made.part, made.slot, context.seat, context.now
+    )
+    return Write("ledger", key, entry)
+
+
+def compensate(context: Context, reservation_id: str) -> Outcome:
+    """Undo an active reservation: give back what it holds, keep what happened in ledger and audit trail."""
+    tables = context.world.tables
+    made: Reservation = tables["reservation"][reservation_id]
+    if made.status != "active":
+        return Outcome(code=Code.CONFLICT, expected="a reservation that is active")
+    part, slot, incident = tables["part"][made.part], tables["slot"][made.slot], tables["incident"][made.incident]
+    undone = made._replace(status="compensated")
+    audit = AuditEntry(audit_id(context, made.id, "compensate"), made.id, "compensate", context.now)
+    writes: list[Write] = [
+        Write("reservation", made.id, undone),
+        _ledger(context, "compensate", undone),
+        Write("audit", audit.id, audit),
+    ]
+    if made.id in part.reserved:
+        left = tuple(key for key in part.reserved if key != made.id)
+        writes.append(Write("part", part.id, part._replace(quantity=part.quantity + 1, reserved=left)))
+    if made.id in slot.taken:
+        left = tuple(key for key in slot.taken if key != made.id)
+        writes.append(Write("slot", slot.id, slot._replace(taken=left)))
+    if incident.reservation == made.id:
+        writes.append(Write("incident", incident.id, incident._replace(reservation="")))
+    shown = (Showing("reservation", undone, 1, AT_COMMIT),)
+    return Outcome(tuple(writes), shown, Compensated(made.id))
+
+
+def reconcile(context: Context, proposal_id: str) -> Outcome:
+    """Look a proposal's key up in the service's register, as it was at `context.as_of`.
+
+    The register is indexed by the time of dispatch, so an answer is authoritative for every call sent by then.
+    """
+    tables = context.world.tables
+    proposal: Proposal = tables["proposal"][proposal_id]
+    known: Intent | None = tables["intent"].get(proposal.key)
+    if known is None or known.at > context.as_of:
+        return Outcome(facts=Reconciled(proposal.id, False, "", context.as_of), reads=(("intent", proposal.key),))
+    shown = (show(context, "reservation", known.reservation),)
+    facts = Reconciled(proposal.id, True, known.reservation, context.as_of)
+    return Outcome(shown=shown, facts=facts, reads=(("intent", proposal.key),))
+
+
+def read_reservation(context: Context, reservation_id: str) -> Outcome:
+    """Read a reservation back with the four records that should go with it."""
+    tables: Any = context.world.tables
+    made: Reservation = tables["reservation"][reservation_id]
+    whole = wholeness(tables, made)
+    shown = (
+        show(context, "reservation", made.id),
+        show(context, "part", made.part),
+        show(context, "slot", made.slot),
+        show(context, "incident", made.incident),
+    )
+    reads = (("audit", audit_id(context, made.id, "reserve")),)
+    return Outcome(shown=shown, facts=ReadBack(made.id, made.status, *whole), reads=reads)
+
+
+def audit_id(context: Context, reservation: str, kind: str) -> str:
+    """Return the id that the audit entry of an act on a reservation has."""
+    return f"aud-{context.ids.token('audit', reservation, kind)}"

@@ -1,0 +1,265 @@
+"""The setup: named steps that add a card's own records to the background and bind its symbolic roles.
+
+A step says which roles it needs and which it binds, so that a card with an unbound role is refused when it is read,
+not when it is played. All draws come from the entity stream under the step's own keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from string import Formatter
+from typing import Any, NamedTuple
+
+from fieldops_gym.core.cards import Card, Contract
+from fieldops_gym.core.domain import Built
+from fieldops_gym.core.streams import Stream
+from fieldops_gym.core.world import Tables
+from fieldops_gym.domains.field_service.generate import (
+    FAMILIES,
+    HOUR,
+    KINDS,
+    REVISIONS,
+    TRADES,
+    background,
+    part,
+    put,
+    serial,
+    slot,
+)
+from fieldops_gym.domains.field_service.records import (
+    Delegation,
+    Draft,
+    Equipment,
+    Family,
+    Incident,
+    Manual,
+    Person,
+    Policy,
+    Region,
+    Technician,
+    Tenant,
+)
+from fieldops_gym.domains.field_service.rules import LEAD, POLICIES
+
+SYMPTOMS = ("it stops after a few minutes", "it runs hot", "it leaks", "it will not start", "it is far too loud")
+URGENCIES = ("low", "normal", "high")
+REQUEST_FIELDS = frozenset({"symptom", "family", "serial", "urgency", "deadline_hours"})
+
+
+class Workshop:
+    """The start while it is being made. `roles` maps a role to record ids."""
+
+    def __init__(self, tables: Tables, stream: Stream, contract: Contract) -> None:
+        self.tables, self.stream, self.contract = tables, stream, contract
+        self.roles: dict[str, tuple[str, ...]] = {}
+
+    def one(self, role: str) -> str:
+        """Return the id bound to a role."""
+        return self.roles[role][0]
+
+    def bind(self, role: str, *ids: str) -> None:
+        """Bind a role."""
+        self.roles[role] = ids
+
+
+class SetupStep(NamedTuple):
+    """A step: what it does, the roles it needs and binds, and the parameters it takes."""
+
+    run: Callable[..., None]
+    needs: tuple[str, ...]
+    binds: tuple[str, ...]
+    takes: tuple[str, ...] = ()
+
+
+def parties(shop: Workshop) -> None:
+    """A tenant with its people, a second tenant whose manager is listed too, the region, delegation and policy."""
+    draw = shop.stream.draw("parties")
+    tenant, other = f"ten-{shop.stream.token('tenant')}", f"ten-{shop.stream.token('tenant.other')}"
+    region, far = f"reg-{shop.stream.token('region')}", f"reg-{shop.stream.token('region.other')}"
+    people = {
+        "requester": (tenant, "equipment owner", (), "requester"),
+        "approver": (tenant, "maintenance approver", ("reserve",), "approver"),
+        "senior": (tenant, "plant director", (), "colleague"),
+        "colleague": (tenant, "shift lead", (), "colleague"),
+        "approver.other_tenant": (other, "maintenance approver", ("reserve",), "colleague"),
+    }
+    for role, (home, title, authority, seat) in people.items():
+        person = Person(f"per-{shop.stream.token('person', role)}", home, title, authority, seat)
+        put(shop.tables, "person", person)
+        shop.bind(role, person.id)
+    listed = tuple(draw.shuffled([shop.one(role) for role in people]))
+    put(shop.tables, "tenant", Tenant(tenant, f"site {draw.below(900) + 100}", listed))
+    put(shop.tables, "tenant", Tenant(other, f"site {draw.below(900) + 100}", (shop.one("approver.other_tenant"),)))
+    put(shop.tables, "region", Region(region, f"region {draw.below(90) + 10}", ()))
+    put(shop.tables, "region", Region(far, f"region {draw.below(90) + 10}", ()))
+    longest = 48 * HOUR
+    delegation = Delegation(
+        f"del-{draw.token}", LEAD, tenant, shop.contract.scopes, draw.between(20, 40) * HOUR, False, longest
+    )
+    put(shop.tables, "delegation", delegation)
+    for operation, (rule, text) in POLICIES.items():
+        put(shop.tables, "policy", Policy(f"pol-{operation}", operation, rule, text))
+    put(shop.tables, "draft", Draft(f"dft-{shop.stream.token('draft')}", "", "", (), ()))
+    for role, key in (("tenant", tenant), ("tenant.other", other), ("region", region), ("region.other", far)):
+        shop.bind(role, key)
+    shop.bind("delegation", delegation.id)
+
+
+def equipment(shop: Workshop, family: str) -> None:
+    """A machine of the card's equipment family."""
+    draw = shop.stream.draw("equipment")
+    key = f"fam-{shop.stream.token('family')}"
+    put(shop.tables, "family", Family(key, f"{family} {draw.below(90) + 10}", FAMILIES[family], (), ()))
+    machine = Equipment(
+        f"eqp-{draw.token}", shop.one("tenant"), key, serial(draw), shop.one("region"), draw.between(2, REVISIONS - 1)
+    )
+    put(shop.tables, "equipment", machine)
+    shop.bind("family", key)
+    shop.bind("equipment", machine.id)
+
+
+def incident(shop: Workshop) -> None:
+    """An incident on the machine, with a deadline between 14 and 20 hours from the start."""
+    draw = shop.stream.draw("incident")
+    record = Incident(
+        f"inc-{draw.token}", shop.one("tenant"), shop.one("equipment"), shop.one("requester"), shop.one("region"),
+        draw.pick(SYMPTOMS), draw.pick(URGENCIES), draw.between(14, 20) * HOUR, "",
+    )  # fmt: skip
+    put(shop.tables, "incident", record)
+    shop.bind("incident", record.id)
+
+
+def manuals(shop: Workshop) -> None:
+    """Two to four editions: the current one for the machine's revision, one superseded, perhaps one for other revisions.
+
+    The newest edition is not always the one that applies, and the listed order says nothing.
+    """
+    draw = shop.stream.draw("manuals")
+    machine: Equipment = shop.tables["equipment"][shop.one("equipment")]
+    revision, family = machine.revision, shop.tables["family"][machine.family]
+    remedies = draw.shuffled(KINDS)
+    low, high = draw.between(1, revision), draw.between(revision, REVISIONS - 1)
+    first = draw.between(1, 3)
+    editions = [("manual.superseded", first, "superseded", 1, high), ("manual.current", first + 1, "current", low, high)]
+    if draw.below(3):
+        editions.append(("manual.other_revision", first + 2, "current", high + 1, REVISIONS))
+    if draw.below(2):
+        editions.append(("manual.oldest", 0, "superseded", 1, revision))
+    made = []
+    for number, (role, edition, status, rev_from, rev_to) in enumerate(editions):
+        supersedes = made[0] if role == "manual.current" else ""
+        record = Manual(
+            f"man-{shop.stream.token(role)}", machine.tenant, family.id, f"{family.name} service manual", edition, status,
+            rev_from, rev_to, supersedes, remedies[number], "registry", "",
+        )  # fmt: skip
+        put(shop.tables, "manual", record)
+        made.append(record.id)
+        shop.bind(role, record.id)
+    put(shop.tables, "family", family._replace(manuals=tuple(draw.shuffled(made))))
+
+
+def parts(shop: Workshop) -> None:
+    """One or two parts that fit, and for each way of not fitting, at times, one that fails in that way alone."""
+    draw = shop.stream.draw("parts")
+    machine: Equipment = shop.tables["equipment"][shop.one("equipment")]
+    remedy = shop.tables["manual"][shop.one("manual.current")].remedy
+    wrong = draw.pick([kind for kind in KINDS if kind != remedy])
+    region, revision = shop.one("region"), machine.revision
+    fitting = {"kind": remedy, "rev_from": max(1, revision - draw.below(2)), "rev_to": min(REVISIONS, revision + draw.below(2))}
+    off = {"rev_from": revision + 1, "rev_to": REVISIONS} if draw.below(2) else {"rev_from": 1, "rev_to": revision - 1}
+    traps = [{"kind": wrong}, off, {"quantity": 0}, {"depot": shop.one("region.other")}]
+    shapes = [{}] * draw.between(1, 2) + draw.shuffled(traps)[: draw.between(2, 4)]
+    made = []
+    for number, shape in enumerate(shapes):
+        fields = fitting | shape
+        made.append(part(shop.tables, shop.stream.draw("part.own", number), machine.family, fields.pop("depot", region), **fields))
+    shop.bind("part.fits", *(key for key, shape in zip(made, shapes, strict=True) if not shape))
+    family = shop.tables["family"][machine.family]
+    put(shop.tables, "family", family._replace(parts=tuple(draw.shuffled(made))))
+
+
+def slots(shop: Workshop) -> None:
+    """One or two slots that fit, and for each way of not fitting, at times, one that fails in that way alone."""
+    draw = shop.stream.draw("slots")
+    record: Incident = shop.tables["incident"][shop.one("incident")]
+    trade = shop.tables["family"][shop.one("family")].trade
+    other = draw.pick([name for name in TRADES if name != trade])
+    region, far = shop.one("region"), shop.one("region.other")
+    late = record.deadline + draw.between(1, 9) * HOUR
+    traps = [{"skills": (other,)}, {"region": far}, {"start": late}, {"capacity": -1}]
+    shapes: list[dict[str, Any]] = [{}] * draw.between(1, 2) + draw.shuffled(traps)[: draw.between(2, 4)]
+    made = []
+    for number, shape in enumerate(shapes):
+        drawn = shop.stream.draw("slot.own", number)
+        skills = shape.get("skills") or tuple(drawn.shuffled((trade, other)))
+        technician = Technician(f"tec-{shop.stream.token('technician.own', number)}", skills, shape.get("region", region))
+        put(shop.tables, "technician", technician)
+        start = shape.get("start") or drawn.between(9, record.deadline // HOUR) * HOUR
+        made.append(slot(shop.tables, drawn, technician, start))
+        if "capacity" in shape:
+            full = shop.tables["slot"][made[-1]]
+            put(shop.tables, "slot", full._replace(capacity=0))
+    shop.bind("slot.fits", *(key for key, shape in zip(made, shapes, strict=True) if not shape))
+    place = shop.tables["region"][region]
+    put(shop.tables, "region", place._replace(slots=tuple(draw.shuffled(made))))
+
+
+STEPS: dict[str, SetupStep] = {
+    "parties": SetupStep(
+        parties, (),
+        ("tenant", "tenant.other", "region", "region.other", "requester", "approver", "senior", "colleague",
+         "approver.other_tenant", "delegation"),
+    ),
+    "equipment": SetupStep(equipment, ("tenant", "region"), ("family", "equipment"), ("family",)),
+    "incident": SetupStep(incident, ("equipment", "requester"), ("incident",)),
+    "manuals": SetupStep(manuals, ("equipment",), ("manual.current", "manual.superseded")),
+    "parts": SetupStep(parts, ("equipment", "manual.current"), ("part.fits",)),
+    "slots": SetupStep(slots, ("incident", "family"), ("slot.fits",)),
+}  # fmt: skip
+"""The steps a card may name."""
+
+
+def build(card: Card, contract: Contract, stream: Stream, entities: int) -> Built:
+    """Make a card's start: about `entities` records, the roles, and the request's text."""
+    shop = Workshop(background(stream, entities), stream, contract)
+    for step in card.setup:
+        STEPS[step.step].run(shop, **step.with_)
+    template = stream.draw("request").pick(card.requests)
+    return Built(shop.tables, shop.roles, template.format(**_request_fields(shop)))
+
+
+def _request_fields(shop: Workshop) -> dict[str, Any]:
+    record: Incident = shop.tables["incident"][shop.one("incident")]
+    machine: Equipment = shop.tables["equipment"][record.equipment]
+    return {
+        "symptom": record.symptom,
+        "family": shop.tables["family"][machine.family].name,
+        "serial": machine.serial,
+        "urgency": record.urgency,
+        "deadline_hours": record.deadline // HOUR,
+    }
+
+
+def check_card(card: Card) -> list[str]:
+    """Return what is wrong with a card's setup, roles and request texts; empty when nothing is."""
+    problems: list[str] = []
+    bound: set[str] = set()
+    for number, step in enumerate(card.setup):
+        where = f"setup.{number}"
+        known = STEPS.get(step.step)
+        if known is None:
+            problems.append(f"{where}: there is no step '{step.step}'; there are {', '.join(STEPS)}")
+            continue
+        problems += [f"{where}: step '{step.step}' needs role '${need}', which no earlier step binds" for need in known.needs if need not in bound]
+        if set(step.with_) != set(known.takes):
+            problems.append(f"{where}: step '{step.step}' takes {list(known.takes)}, not {sorted(step.with_)}")
+        bound.update(known.binds)
+    if card.equipment_family not in FAMILIES:
+        problems.append(f"equipment_family: '{card.equipment_family}' is not a family; there are {', '.join(FAMILIES)}")
+    for item in card.items:
+        if item.subject.removeprefix("$") not in bound or not item.subject.startswith("$"):
+            problems.append(f"items.{item.name}.subject: '{item.subject}' is not a bound role; bound are {sorted(bound)}")
+    for number, text in enumerate(card.requests):
+        fields = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+        problems += [f"requests.{number}: there is no field '{name}'; there are {sorted(REQUEST_FIELDS)}" for name in sorted(fields - REQUEST_FIELDS)]
+    return problems

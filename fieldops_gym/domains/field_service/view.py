@@ -1,0 +1,428 @@
+"""What a seat of field service sees: the tables of its view, their features, and what it notes of replies.
+
+A feature is a predicate over what has been shown, 1 for yes, -1 for no, 0 for not known. None is the code of a family,
+a tenant or a card, so that unseen ones are not strange numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from fieldops_gym.core.calls import Code, ToolCall
+from fieldops_gym.core.scenario import Scenario
+from fieldops_gym.core.tools import Request, Showing
+from fieldops_gym.core.view import Field, Layout, Panel, Reply, Row, View, ViewTable
+from fieldops_gym.core.world import World
+from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service.handlers import Asked, Journal, Told
+from fieldops_gym.domains.field_service.service import Dispatched, ReadBack, Reconciled
+from fieldops_gym.domains.field_service.tools import KINDS_TOLD, TOOLS
+
+PROPOSALS = rules.MAX_PROPOSALS
+DAY = 24 * 3600
+
+SENT_STATES = ("not_sent", "open", "stale", "absent", "known", "conflict")
+"""What the seat knows of a proposal's dispatch: not sent; open (no answer came); still open after a read too old to tell;
+known not to have arrived; known to have taken effect; refused for a conflict."""
+
+
+class ProposalNote(NamedTuple):
+    """What replies said of a proposal beyond its record. `sent_by` is a second by which its last dispatch had been sent."""
+
+    asked: tuple[str, ...] = ()
+    sent: str = ""
+    sent_by: int = 0
+    reservation: str = ""
+
+
+class SeatNote(NamedTuple):
+    """What replies said that is about no record: the journal was read, and who was told what."""
+
+    journal: bool = False
+    told: tuple[tuple[str, str], ...] = ()
+
+
+NO_PROPOSAL_NOTE = ProposalNote()
+NO_SEAT_NOTE = SeatNote()
+SEAT = "seat"
+
+
+def proposal_note(view: View, proposal: str) -> ProposalNote:
+    """Return what the seat has noted of a proposal."""
+    return view.notes.get(proposal, NO_PROPOSAL_NOTE)
+
+
+def seat_note(view: View) -> SeatNote:
+    """Return what the seat has noted of itself."""
+    return view.notes.get(SEAT, NO_SEAT_NOTE)
+
+
+def yes(value: bool) -> float:
+    """Return a known answer as a feature."""
+    return 1.0 if value else -1.0
+
+
+def first(view: View, table: str) -> Row | None:
+    """Return the first row of a table, or None."""
+    rows = view.rows[table]
+    return rows[0] if rows else None
+
+
+def machine(view: View) -> Any:
+    """Return the equipment's registry record, None before it was read."""
+    row = first(view, "equipment")
+    return row.full if row else None
+
+
+def remedy(view: View) -> str:
+    """Return the kind of part that an edition in force and read prescribes for the machine, '' before that is known."""
+    known = machine(view)
+    if known is None:
+        return ""
+    for row in view.rows["manual"]:
+        if row.full is not None and rules.is_current(row.full) and rules.applies(row.full, known.revision):
+            return row.full.remedy
+    return ""
+
+
+def manual_features(view: View, row: Row) -> Sequence[float]:
+    """One edition."""
+    known, draft = machine(view), first(view, "draft")
+    covers = 0.0 if known is None else yes(rules.applies(row.record, known.revision))
+    cited = draft is not None and row.id in draft.record.citations
+    return (1.0, yes(rules.is_current(row.record)), covers, yes(row.full is not None), yes(cited))
+
+
+def part_features(view: View, row: Row) -> Sequence[float]:
+    """One part."""
+    part, known, draft, incident = row.record, machine(view), first(view, "draft"), view.rows["incident"][0]
+    kind = remedy(view)
+    return (
+        1.0,
+        0.0 if known is None else yes(rules.fits_revision(part, known)),
+        yes(rules.in_stock(part)),
+        yes(rules.depot_serves(part, incident.record)),
+        yes(part.kind == kind) if kind else 0.0,
+        yes(draft is not None and draft.record.part == row.id),
+        yes(draft is not None and row.id in draft.record.alternatives),
+        part.uncertainty / 20.0,
+    )
+
+
+def slot_features(view: View, row: Row) -> Sequence[float]:
+    """One slot."""
+    slot, draft, incident = row.record, first(view, "draft"), view.rows["incident"][0].record
+    return (
+        1.0,
+        yes(rules.skill_fits(slot, view.rows["family"][0].record.trade)),
+        yes(rules.region_fits(slot, incident)),
+        yes(rules.before_deadline(slot, incident)),
+        yes(slot.free > 0),
+        yes(draft is not None and draft.record.slot == row.id),
+    )
+
+
+def person_features(view: View, row: Row) -> Sequence[float]:
+    """One person."""
+    person, incident = row.record, view.rows["incident"][0].record
+    return (
+        1.0,
+        yes(person.tenant == incident.tenant),
+        yes("reserve" in person.authority),
+        yes(person.id == incident.requester),
+        yes(any(row.id in proposal_note(view, p.id).asked for p in view.rows["proposal"])),
+    )
+
+
+def draft_features(view: View, row: Row) -> Sequence[float]:
+    """The draft."""
+    draft = row.record
+    return (1.0, yes(bool(draft.part)), yes(bool(draft.slot)), yes(bool(draft.citations)), yes(bool(draft.alternatives)))
+
+
+def proposal_features(view: View, row: Row) -> Sequence[float]:
+    """One proposal: what it holds, who was asked, what they said, and what is known of its dispatch."""
+    proposal, note = row.record, proposal_note(view, row.id)
+    draft = first(view, "draft")
+    decisions = {a.record.disposition for a in view.rows["approval"] if a.record.proposal == row.id}
+    authority = [p.record for p in view.rows["person"] if rules.may_approve(p.record, proposal.tenant)]
+    as_drafted = draft is not None and (draft.record.part, draft.record.slot, draft.record.citations) == (
+        proposal.part, proposal.slot, proposal.citations,
+    )  # fmt: skip
+    return (
+        1.0,
+        yes(proposal.status == "frozen"),
+        yes(as_drafted),
+        yes(bool(note.asked)),
+        yes(any(p.id in note.asked for p in authority)) if authority else 0.0,
+        yes("approved" in decisions),
+        yes("rejected" in decisions or "declined" in decisions),
+        *(1.0 if note.sent == state else 0.0 for state in SENT_STATES),
+    )
+
+
+def reservation_features(view: View, row: Row) -> Sequence[float]:
+    """One reservation: its status, and what the last read-back said of its four records."""
+    back: ReadBack | None = view.notes.get(row.id)
+    if back is None:
+        return (1.0, yes(row.record.status == "active"), -1.0, 0.0, 0.0, 0.0, 0.0)
+    return (1.0, yes(row.record.status == "active"), 1.0, *map(yes, back[2:]))
+
+
+def _fields(*pairs: tuple[str, str]) -> tuple[Field, ...]:
+    return tuple(Field(name, meaning) for name, meaning in pairs)
+
+
+TABLES: tuple[ViewTable, ...] = (
+    ViewTable("incident", 1, ("id", "equipment", "requester", "region", "symptom", "urgency", "deadline"), ("reservation",)),
+    ViewTable("equipment", 1, ("id", "family", "serial", "region"), ("revision",)),
+    ViewTable("family", 1, ("id", "name", "trade")),
+    ViewTable("delegation", 1, ("id", "scopes", "expires")),
+    ViewTable(
+        "manual", 4, ("id", "title", "edition", "status", "rev_from", "rev_to"), ("remedy", "source", "remark"),
+        _fields(
+            ("present", "there is such a row"), ("current", "it is in force"), ("covers", "it covers the machine's revision"),
+            ("read", "it was read whole"), ("cited", "the draft cites it"),
+        ),
+        manual_features, ("equipment",),
+    ),
+    ViewTable(
+        "part", 6, ("id", "kind", "rev_from", "rev_to", "depot", "quantity", "uncertainty"), (),
+        _fields(
+            ("present", "there is such a row"), ("fits", "it fits the machine's revision"), ("in_stock", "one is left"),
+            ("near", "its depot is in the incident's region"), ("prescribed", "an edition in force and read prescribes it"),
+            ("drafted", "it is the draft's part"), ("alternative", "it is an alternative of the draft"),
+            ("uncertainty", "uncertainty in percent, over 20"),
+        ),
+        part_features, ("equipment", "manual"),
+    ),
+    ViewTable(
+        "slot", 6, ("id", "technician", "skills", "region", "start", "free"), (),
+        _fields(
+            ("present", "there is such a row"), ("skilled", "the technician knows the trade"),
+            ("region", "the technician works in the incident's region"), ("in_time", "it starts before the deadline"),
+            ("free", "a place is left"), ("drafted", "it is the draft's slot"),
+        ),
+        slot_features, (),
+    ),
+    ViewTable(
+        "person", 5, ("id", "tenant", "title", "authority"), (),
+        _fields(
+            ("present", "there is such a row"), ("own", "of the incident's tenant"), ("authority", "may approve reservations"),
+            ("requester", "reported the incident"), ("asked", "was asked to approve a proposal"),
+        ),
+        person_features, (),
+    ),
+    ViewTable("policy", len(rules.POLICIES), ("id", "operation", "rule", "text")),
+    ViewTable(
+        "draft", 1, ("id", "part", "slot", "citations", "alternatives"), (),
+        _fields(
+            ("present", "it was shown"), ("part", "it has a part"), ("slot", "it has a slot"), ("citation", "it cites an edition"),
+            ("alternative", "it names an alternative"),
+        ),
+        draft_features, (),
+    ),
+    ViewTable(
+        "proposal", PROPOSALS,
+        ("id", "hash", "incident", "part", "slot", "citations", "alternatives", "consequence", "workflow", "status"), (),
+        _fields(
+            ("present", "there is such a row"), ("frozen", "it is frozen"), ("as_drafted", "it holds what the draft holds"),
+            ("asked", "somebody was asked to approve it"), ("asked_authority", "somebody known to have authority was asked"),
+            ("approved", "an approval was seen"), ("rejected", "a rejection was seen"),
+            *((f"sent_{state}", f"its dispatch is known to be: {state}") for state in SENT_STATES),
+        ),
+        proposal_features, ("draft", "approval", "person"),
+    ),
+    ViewTable("approval", PROPOSALS * rules.MAX_REQUESTS_EACH, ("id", "proposal", "hash", "by", "disposition", "at", "expires")),
+    ViewTable(
+        "reservation", 4, ("id", "proposal", "incident", "part", "slot", "status", "at"), (),
+        _fields(
+            ("present", "there is such a row"), ("active", "it is active"), ("read_back", "it was read back"),
+            ("part", "its part shows it"), ("slot", "its slot shows it"), ("incident", "its incident shows it"),
+            ("audit", "the audit trail shows it"),
+        ),
+        reservation_features, (),
+    ),
+    ViewTable("message", 16, ("id", "sender", "act", "about", "at", "note")),
+)  # fmt: skip
+
+PERSON_TABLES: tuple[ViewTable, ...] = (
+    ViewTable("proposal", PROPOSALS, ("id", "hash", "incident", "part", "slot", "citations", "alternatives", "consequence", "status")),
+    ViewTable("request", PROPOSALS * rules.MAX_REQUESTS_EACH, ("id", "proposal", "hash", "person", "at")),
+    ViewTable("message", rules.MAX_MESSAGES, ("id", "sender", "act", "about", "at", "note")),
+)
+
+
+def clock_values(view: View, now: int) -> Sequence[float]:
+    """Time and budget, each as the share that is left."""
+    limits, used = view.limits, view.meters
+    turns, calls, retries, attempts, seconds = limits
+    incident, delegation = first(view, "incident"), first(view, "delegation")
+    expiries = [_approval_left(view, row.id, now) for row in view.rows["proposal"]] if view.rows["approval"] else []
+    return (
+        _left(seconds - now, seconds),
+        _left(incident.record.deadline - now, DAY) if incident else 0.0,
+        _left(delegation.record.expires - now, 2 * DAY) if delegation else 0.0,
+        _left(turns - used.turns, turns),
+        _left(calls - used.tool_calls, calls),
+        _left(retries - used.retries, retries),
+        _left(attempts - used.effect_attempts, attempts),
+        *expiries,
+        *(0.0,) * (PROPOSALS - len(expiries)),
+    )
+
+
+def _left(rest: int, whole: int) -> float:
+    return min(1.0, max(0.0, rest / whole)) if whole else 0.0
+
+
+def _approval_left(view: View, proposal: str, now: int) -> float:
+    ends = [
+        row.record.expires
+        for row in view.rows["approval"]
+        if row.record.proposal == proposal and row.record.disposition == "approved"
+    ]
+    return _left(max(ends) - now, rules.APPROVAL_SECONDS) if ends else 0.0
+
+
+CLOCK = Panel(
+    _fields(
+        ("time", "simulated time left of the budget"), ("deadline", "time to the incident's deadline, over a day"),
+        ("delegation", "time to the delegation's end, over two days"), ("turns", "turns left"), ("tool_calls", "tool calls left"),
+        ("retries", "retries left"), ("effect_attempts", "attempts at an effect left"),
+        *((f"approval_{n}", f"time left of the approval seen for proposal {n}, over its full length") for n in range(1, PROPOSALS + 1)),
+    ),
+    clock_values,
+)  # fmt: skip
+
+
+def situation_values(view: View, now: int) -> Sequence[float]:
+    """What is known that is about no single record."""
+    note, rows = seat_note(view), view.rows
+    told = [kind for _, kind in note.told]
+    unresolved = sum(proposal_note(view, row.id).sent in ("open", "stale") for row in rows["proposal"])
+    return (
+        yes(view.restarted),
+        yes(note.journal),
+        yes(machine(view) is not None),
+        yes(len(rows["person"]) > 1),
+        min(1.0, unresolved / PROPOSALS),
+        *(1.0 if kind in told else 0.0 for kind in KINDS_TOLD),
+    )
+
+
+SITUATION = Panel(
+    _fields(
+        ("restarted", "this process was started again after a crash"), ("journal", "the journal was read"),
+        ("revision_known", "the registry was read"), ("directory", "the directory was read"),
+        ("open", "dispatches without a known outcome, over the number of proposals there can be"),
+        *((f"told_{kind}", f"somebody was told: {kind}") for kind in KINDS_TOLD),
+    ),
+    situation_values,
+)  # fmt: skip
+
+
+
+def no_values(view: View, now: int) -> Sequence[float]:
+    """People's seats have no panels."""
+    return ()
+
+
+NO_PANEL = Panel((), no_values)
+
+
+def absorb(view: View, call: ToolCall, reply: Reply) -> Iterable[str]:
+    """Note what a reply says beyond records; return the tables whose features it may change."""
+    facts = reply.facts
+    kind = type(facts)
+    if kind is Dispatched:
+        _note(view, facts.proposal, sent="known", reservation=facts.reservation)
+    elif call.tool == "reserve" and reply.code in (Code.TIMEOUT, Code.NOT_SENT, Code.CONFLICT):
+        state = {Code.TIMEOUT: "open", Code.NOT_SENT: "not_sent", Code.CONFLICT: "conflict"}[Code(reply.code)]
+        _note(view, dict(call.args).get("proposal", ""), sent=state, sent_by=view.now)
+    elif kind is Reconciled:
+        _reconciled(view, facts)
+    elif kind is ReadBack:
+        view.notes[facts.reservation] = facts
+        return ("reservation", "part", "slot")
+    elif kind is Asked and call.tool == "request_approval":
+        note = proposal_note(view, facts.about)
+        _note(view, facts.about, asked=(*note.asked, facts.person))
+        return ("proposal", "person")
+    elif kind is Told and call.tool == "notify":
+        view.notes[SEAT] = seat_note(view)._replace(told=(*seat_note(view).told, tuple(facts)))
+    elif kind is Journal:
+        _journal(view, facts)
+    elif call.tool == "draft":
+        return {"part": ("part",), "slot": ("slot",), "citation": ("manual",)}.get(dict(call.args)["field"], ("part",))
+    else:
+        return ()
+    return ("proposal",)
+
+
+def _note(view: View, proposal: str, **fields: Any) -> None:
+    view.notes[proposal] = proposal_note(view, proposal)._replace(**fields)
+
+
+def _reconciled(view: View, facts: Reconciled) -> None:
+    note = proposal_note(view, facts.proposal)
+    if facts.found:
+        _note(view, facts.proposal, sent="known", reservation=facts.reservation)
+    elif note.sent in ("open", "stale", "absent", ""):
+        _note(view, facts.proposal, sent="absent" if facts.as_of >= note.sent_by else "stale")
+
+
+def _journal(view: View, facts: Journal) -> None:
+    """Take up from the journal what the crash took away."""
+    view.notes[SEAT] = seat_note(view)._replace(journal=True)
+    for kind, record, at in facts.entries:
+        if kind == "intended:reserve":
+            _note(view, record, sent="open", sent_by=max(at, proposal_note(view, record).sent_by))
+        elif kind == "recorded":
+            row = view.row(record)
+            if row is not None:
+                _note(view, row.record.proposal, sent="known", reservation=record)
+        elif kind in ("answered:not_sent", "answered:conflict"):
+            _note(view, record, sent=kind.removeprefix("answered:"))
+        elif kind.startswith("intended:notify:"):
+            told = (record, kind.removeprefix("intended:notify:"))
+            view.notes[SEAT] = seat_note(view)._replace(told=(*seat_note(view).told, told))
+
+
+def opening(scenario: Scenario, world: World) -> tuple[Showing, ...]:
+    """Return what the brief shows: the incident, the machine in brief, its family, the requester, the delegation."""
+    roles = scenario.roles
+    shown = (("incident", "incident"), ("equipment", "equipment"), ("family", "family"), ("person", "requester"))
+    pairs = [(table, roles[role][0]) for table, role in shown]
+    pairs.append(("delegation", roles["delegation"][0]))
+    return tuple([Showing(table, world.tables[table][key], 0, world.version(table, key)) for table, key in pairs])
+
+
+def deliver(world: World, request: Request) -> tuple[Showing, ...]:
+    """Return what a request shows to the person it is put before."""
+    if request.kind != "approval":
+        return (Showing("message", world.tables["message"][request.ref], 0, world.version("message", request.ref)),)
+    asked = world.tables["request"][request.ref]
+    plan = world.tables["proposal"][asked.proposal]
+    return (
+        Showing("request", asked, 0, world.version("request", asked.id)),
+        Showing("proposal", plan, 0, world.version("proposal", plan.id)),
+    )
+
+
+def nothing_noted(view: View, call: ToolCall, reply: Reply) -> Iterable[str]:
+    """People keep no notes beyond what they were shown."""
+    return ()
+
+
+LAYOUTS: dict[str, Layout] = {
+    rules.LEAD: Layout(tuple(TOOLS[rules.LEAD].values()), TABLES, CLOCK, SITUATION, absorb),
+    **{
+        seat: Layout(tuple(tools.values()), PERSON_TABLES, NO_PANEL, NO_PANEL, nothing_noted)
+        for seat, tools in TOOLS.items()
+        if seat != rules.LEAD
+    },
+}
+"""The layout of each seat's view."""
+

@@ -1,0 +1,47 @@
+"""Where tasks come from: the pack shipped with the package, or a directory of the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fieldops_gym.core.cards import CardError, Pack, load_pack
+from fieldops_gym.core.domain import Domain
+from fieldops_gym.domains import DOMAINS
+from fieldops_gym.graders import invariants_of
+
+FRAME_SELECTORS = ("own", "proposed")
+
+
+def shipped_tasks() -> Path:
+    """Return the directory of the pack that comes with the package: inside a wheel, or beside a checkout."""
+    installed = Path(__file__).with_name("_tasks")
+    return installed if installed.is_dir() else Path(__file__).parent.with_name("tasks")
+
+
+def load_tasks(tasks: str | Path | None = None, domain: str = "field_service") -> Pack:
+    """Read and check a pack for a domain. Raises `CardError` that names the card, the field and the reason."""
+    directory = Path(tasks) if tasks is not None else shipped_tasks() / domain
+    pack = load_pack(directory)
+    problems = [problem for card_problems in map(lambda c: check(pack, c, DOMAINS[domain]), sorted(pack.cards)) for problem in card_problems]
+    if problems:
+        raise CardError("\n".join(problems))
+    return pack
+
+
+def check(pack: Pack, name: str, domain: Domain) -> list[str]:
+    """Return what is wrong with one card beyond its form: setup, roles, tools, invariants, frame, evidence paths."""
+    card, known = pack.cards[name], {invariant.id for invariant in invariants_of(domain)}
+    contract = pack.contracts[card.contract]
+    tools = domain.tools[domain.lead]
+    problems = domain.check_card(card)
+    problems += [f"contract '{contract.id}': tools: there is no tool '{tool}'" for tool in contract.tools if tool not in tools]
+    problems += [f"hidden.invariants: there is no invariant '{i}'" for i in card.hidden.invariants if i not in known]
+    for table, selector in card.hidden.frame.items():
+        if selector not in FRAME_SELECTORS and not selector.startswith("$"):
+            problems.append(f"hidden.frame.{table}: '{selector}' is none of {', '.join(FRAME_SELECTORS)} or a $role")
+    for variant, spec in card.variants.items():
+        missing = [tool for tool in spec.evidence if tool not in contract.tools]
+        problems += [f"variants.{variant}.evidence: '{tool}' is not in contract '{contract.id}'" for tool in missing]
+    if contract.fallback not in domain.dispositions:
+        problems.append(f"contract '{contract.id}': fallback: there is no disposition '{contract.fallback}'")
+    return [f"card '{name}': {problem}" for problem in problems]
