@@ -15,10 +15,14 @@ from fieldops_gym.core.view import View
 from fieldops_gym.domains import DOMAINS
 from fieldops_gym.graders import grade
 from fieldops_gym.packs import load_tasks
+from fieldops_gym.registry import ENVIRONMENTS, register_envs
 
 __version__ = "0.1.0"
 
+register_envs()
+
 __all__ = [
-    "DOMAINS", "Brief", "Code", "Coordinates", "Episode", "Grade", "Judged", "Seeds", "Status", "Step", "ToolCall",
-    "ToolResult", "Trial", "Verdict", "View", "evaluation_seeds", "grade", "load_tasks", "merge", "replay", "training_seeds",
+    "DOMAINS", "ENVIRONMENTS", "Brief", "Code", "Coordinates", "Episode", "Grade", "Judged", "Seeds", "Status", "Step", "ToolCall",
+    "ToolResult", "Trial", "Verdict", "View", "evaluation_seeds", "grade", "load_tasks", "merge", "register_envs", "replay",
+    "training_seeds",
 ]  # fmt: skip

@@ -1,0 +1,179 @@
+"""The base environment: tool calls as actions, a view as observation, verdicts in `info`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.error import InvalidAction, ResetNeeded
+
+from fieldops_gym.core.episode import Episode
+from fieldops_gym.core.gateway import ToolResult
+from fieldops_gym.core.judging import Grade, Outcome
+from fieldops_gym.core.overrides import KEYS, Overrides, merge
+from fieldops_gym.core.scenario import Coordinates
+from fieldops_gym.core.streams import Seeds, Stream, evaluation_seeds, training_seeds
+from fieldops_gym.domains import DOMAINS
+from fieldops_gym.envs.render import render_text
+from fieldops_gym.envs.spaces import action_space, observation_space, split_mask
+from fieldops_gym.graders import grade, invariants_of, judge_so_far
+from fieldops_gym.packs import load_tasks
+
+LOGGER = logging.getLogger("fieldops_gym")
+
+VERDICTS = ("end", "every_step")
+OPTIONS = ("card", "variant", "seeds", "layers", *KEYS)
+"""The options that `reset` knows. `layers` is what wrappers fill."""
+
+
+class FieldOpsEnv(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
+    """A family of cards as a Gymnasium environment. Families are subclasses that set `domain_name` and `family`.
+
+    Arguments: `split` ('train', 'development', 'held_out' or 'all') or `cards` (author ids) choose what is played;
+    `tasks` is a directory of one's own; `faults`, `budget`, `people` and `entities` override cards as reset options of
+    the same names do; `verdicts` 'every_step' judges all along, which is privileged; `render_mode` is None or 'ansi'.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}
+    domain_name: ClassVar[str] = "field_service"
+    family: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        split: str = "train",
+        cards: Sequence[str] | None = None,
+        tasks: str | Path | None = None,
+        faults: Any = None,
+        budget: Mapping[str, int] | None = None,
+        people: Mapping[str, str] | None = None,
+        entities: int | None = None,
+        verdicts: str = "end",
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(f"render_mode: {render_mode!r} is none of {self.metadata['render_modes']} or None")
+        if verdicts not in VERDICTS:
+            raise ValueError(f"verdicts: {verdicts!r} is none of {VERDICTS}")
+        self.render_mode = render_mode
+        self.verdicts_mode = verdicts
+        self.domain = DOMAINS[self.domain_name]
+        self.pack = load_tasks(tasks, self.domain_name)
+        self.split = split
+        self.cards = self.pack.select(self.family, split, None if cards is None else tuple(cards))
+        self._base = {"faults": faults, "budget": budget, "people": people, "entities": entities}
+        merge([self._base])
+        self.layout = self.domain.layouts[self.domain.lead]
+        self.invariants = tuple(invariant.id for invariant in invariants_of(self.domain))
+        self.action_space = action_space(self.layout)
+        self.observation_space = observation_space(self.layout)
+        self._nvec = self.layout.catalogue.nvec
+        self._no_verdicts = np.zeros(len(self.invariants), dtype=np.int8)
+        self._draws = 0
+        self._root = 0
+        self.episode: Episode | None = None
+        self.result: ToolResult | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Start an episode. `seed` fixes card, variant and seeds, but for what `options` sets.
+
+        Options: `card`, `variant`, `seeds` (a mapping of 'entity', 'interaction', 'fault'), `faults`, `budget`, `people`,
+        `entities`. Unknown ones are ignored with a log line. Raises `OverrideError` for wrong ones.
+        """
+        super().reset(seed=seed)
+        if seed is not None:
+            self._root, self._draws = seed, 0
+        given = dict(options or {})
+        for name in sorted(set(given) - set(OPTIONS)):
+            LOGGER.warning("reset: option %r is not known and ignored; known are %s", name, ", ".join(OPTIONS))
+        self.episode = Episode(self.domain, self.pack, self._coordinates(given))
+        self._draws += 1
+        self.result = None
+        return self.episode.lead_view.observation(), self._info(None)
+
+    def _coordinates(self, given: Mapping[str, Any]) -> Coordinates:
+        draw = Stream(self._root, "reset").draw(self._draws)
+        card = draw.pick(self.cards)
+        if given.get("card") is not None:
+            (card,) = self.pack.select(self.family, "all", (str(given["card"]),))
+        variant = str(given["variant"]) if given.get("variant") is not None else draw.pick(tuple(card.variants))
+        number = draw.below(2**31)
+        seeds = training_seeds(number) if self.split == "train" else evaluation_seeds(number)
+        seeds = Seeds(**(seeds._asdict() | {name: int(value) for name, value in dict(given.get("seeds") or {}).items()}))
+        own = {name: given[name] for name in KEYS if name in given}
+        return Coordinates(card.id, variant, seeds, self._overrides([self._base, *given.get("layers", ()), own]))
+
+    def _overrides(self, layers: list[Mapping[str, Any]]) -> Overrides:
+        return merge(layers)
+
+    def step(self, action: Any) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+        """Make one call. Reward is 1.0 when the episode ends passed, else 0.0; a visible budget's end is `terminated`.
+
+        Raises `InvalidAction` for an action outside the space and `ResetNeeded` after the end: both are defects of the
+        caller. A call that makes no sense is not: it is refused, logged and charged.
+        """
+        episode = self.episode
+        if episode is None or episode.ended:
+            raise ResetNeeded("the episode has ended or never began: call reset() before step()")
+        choice = action.tolist() if isinstance(action, np.ndarray) else [int(part) for part in action]
+        if len(choice) != len(self._nvec) or not all(0 <= part < size for part, size in zip(choice, self._nvec, strict=True)):
+            raise InvalidAction(f"action {choice} does not lie in MultiDiscrete({list(self._nvec)})")
+        view = episode.lead_view
+        return self._finish_step(episode.send(self.layout.catalogue.decode(choice, view.id_at), episode.lead))
+
+    def send_json(self, text: Any) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+        """Make one call given as JSON (text, bytes or a mapping), as `JsonCalls` does. Whatever it is, it is answered."""
+        if self.episode is None or self.episode.ended:
+            raise ResetNeeded("the episode has ended or never began: call reset() before step()")
+        return self._finish_step(self.episode.call(text))
+
+    def _finish_step(self, result: ToolResult) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+        episode = self.episode
+        assert episode is not None
+        self.result = result
+        if not episode.ended:
+            return episode.lead_view.observation(), 0.0, False, False, self._info(None)
+        judged = grade(self.domain, episode.trial())
+        reward = 1.0 if judged.outcome == Outcome.PASSED else 0.0
+        return episode.lead_view.observation(), reward, True, False, self._info(judged)
+
+    def _info(self, judged: Grade | None) -> dict[str, Any]:
+        episode = self.episode
+        assert episode is not None
+        info: dict[str, Any] = {"action_mask": episode.lead_view.mask.copy()}
+        if judged is not None:
+            info["verdicts"] = np.array([v.state for v in judged.verdicts], dtype=np.int8)
+            info["is_success"] = judged.outcome == Outcome.PASSED
+            info["outcome"] = str(judged.outcome)
+            info["grade"] = judged
+        elif self.verdicts_mode == "every_step":
+            states = [verdict.state for verdict in judge_so_far(self.domain, episode.trial())]
+            info["verdicts"] = np.array(states, dtype=np.int8)
+        else:
+            info["verdicts"] = self._no_verdicts.copy()
+        return info
+
+    def action_masks(self) -> np.ndarray:
+        """Return the legal values of each slot, concatenated: bool of shape (sum(nvec),), as MaskablePPO takes it."""
+        assert self.episode is not None, "call reset() first"
+        return self.episode.lead_view.mask.copy()
+
+    def sample_mask(self) -> tuple[np.ndarray, ...]:
+        """Return the same mask as `action_space.sample(mask=...)` takes it: a tuple of int8 arrays."""
+        return split_mask(self.layout, self.action_masks())
+
+    def render(self) -> str | None:  # type: ignore[override]
+        """Return what the seat sees as text in mode 'ansi'; None without a mode."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() was called without a render_mode; make the environment with render_mode='ansi'")
+            return None
+        if self.episode is None:
+            raise ResetNeeded("there is nothing to render before reset()")
+        return render_text(self.episode, self.result)
+
+

@@ -1,0 +1,51 @@
+"""`CallMenu`: every call there can be as one `Discrete`, with an exact joint mask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+
+from fieldops_gym.envs.tool_call_env import FieldOpsEnv
+
+
+class CallMenu(gymnasium.Wrapper, RecordConstructorArgs):
+    """Turn the action into the index of a whole call. `labels` says what each entry is.
+
+    `info["action_mask"]` and `action_masks()` become masks over the menu, bool of shape (n,): exact for whole calls, where
+    a mask per slot cannot say that an argument goes with a tool.
+    """
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        RecordConstructorArgs.__init__(self)
+        gymnasium.Wrapper.__init__(self, env)
+        base = env.unwrapped
+        if not isinstance(base, FieldOpsEnv):
+            raise TypeError(f"CallMenu wraps a FieldOps environment, not {type(base).__name__}")
+        self._base = base
+        self._catalogue = base.layout.catalogue
+        self._actions = self._catalogue.actions
+        self.labels = tuple(entry.label for entry in self._catalogue.entries)
+        self.action_space = spaces.Discrete(len(self.labels))
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Reset, with the mask over the menu in `info`."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        info["action_mask"] = self._catalogue.menu_mask(info["action_mask"])
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Make the call that the menu has at `action`. Raises `InvalidAction` outside the menu."""
+        index = int(action)
+        if not 0 <= index < len(self.labels):
+            raise gymnasium.error.InvalidAction(f"action {index} is not an entry of the menu (0 to {len(self.labels) - 1})")
+        observation, reward, terminated, truncated, info = self.env.step(self._actions[index])
+        info["action_mask"] = self._catalogue.menu_mask(info["action_mask"])
+        return observation, float(reward), terminated, truncated, info
+
+    def action_masks(self) -> np.ndarray:
+        """Return which entries are legal now."""
+        return self._catalogue.menu_mask(self._base.action_masks())

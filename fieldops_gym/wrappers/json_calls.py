@@ -1,0 +1,70 @@
+"""`JsonCalls`: JSON text in, JSON text out, for agents that speak tools rather than arrays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import gymnasium
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+
+from fieldops_gym.core.canonical import plain
+from fieldops_gym.core.episode import Episode
+from fieldops_gym.core.tools import json_schema
+from fieldops_gym.core.view import shown_fields
+from fieldops_gym.envs.tool_call_env import FieldOpsEnv
+
+LONGEST = 65_536
+
+
+class JsonCalls(gymnasium.Wrapper, RecordConstructorArgs):
+    """Take calls as JSON, `{"tool": ..., "arguments": {...}}`, and answer in JSON.
+
+    The first observation is the brief: the request, the tools as JSON Schema, the budget, and the records it names. Later
+    ones are results. Text or bytes that are no call are refused, logged and charged; nothing raises. `JsonCalls` replaces
+    the array action, so it goes around the environment itself and around wrappers that leave actions alone.
+    """
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        RecordConstructorArgs.__init__(self)
+        gymnasium.Wrapper.__init__(self, env)
+        base = env.unwrapped
+        if not isinstance(base, FieldOpsEnv):
+            raise TypeError(f"JsonCalls wraps a FieldOps environment, not {type(base).__name__}")
+        self._base = base
+        characters = "".join(chr(code) for code in range(32, 127)) + "\n\t"
+        self.action_space = spaces.Text(max_length=LONGEST, charset=characters)
+        self.observation_space = spaces.Text(max_length=LONGEST, charset=characters)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Reset and return the brief as JSON."""
+        _, info = self.env.reset(seed=seed, options=options)
+        assert self._base.episode is not None
+        return brief_json(self._base.episode), info
+
+    def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Make one call and return its result as JSON."""
+        _, reward, terminated, truncated, info = self._base.send_json(action)
+        assert self._base.result is not None
+        return self._base.result.to_json(), reward, terminated, truncated, info
+
+
+def brief_json(episode: Episode) -> str:
+    """Return what a JSON agent is given at the start: task, tools, budget, and the records that the brief shows."""
+    brief, view = episode.brief, episode.lead_view
+    tools = episode.domain.tools[episode.lead]
+    records = {
+        name: [plain(shown_fields(row.table, row.record, 0)) for row in rows] for name, rows in view.rows.items() if rows
+    }
+    given = {
+        "episode": brief.episode,
+        "seat": brief.seat,
+        "request": brief.request,
+        "restarted": view.restarted,
+        "scopes": list(brief.scopes),
+        "budget": brief.limits._asdict(),
+        "records": records,
+        "tools": [json_schema(tools[name]) for name in brief.tools],
+    }
+    return json.dumps(given)
