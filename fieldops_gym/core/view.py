@@ -199,8 +199,7 @@ class View:
         """Take in a reply to this seat's own call."""
         self.now = now
         changed = self._show(showings)
-        if reply.status != Status.REFUSED or reply.facts is not None:
-            changed.update(self.layout.absorb(self, call, reply))
+        changed.update(self.layout.absorb(self, call, reply))
         self._mark_last(call, reply)
         self._recompute(changed)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from fieldops_gym.core.calls import Code, ToolCall
+from fieldops_gym.core.calls import Code, Status, ToolCall
 from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.tools import Request, Showing
 from fieldops_gym.core.view import Field, Layout, Panel, Reply, Row, View, ViewTable
@@ -354,7 +354,7 @@ def absorb(view: View, call: ToolCall, reply: Reply) -> Iterable[str]:
         view.notes[SEAT] = seat_note(view)._replace(told=(*seat_note(view).told, tuple(facts)))
     elif kind is Journal:
         _journal(view, facts)
-    elif call.tool == "draft":
+    elif call.tool == "draft" and reply.status == Status.OK:
         return {"part": ("part",), "slot": ("slot",), "citation": ("manual",)}.get(dict(call.args)["field"], ("part",))
     else:
         return ()
