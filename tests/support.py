@@ -1,0 +1,43 @@
+"""Small things that many tests need: playing an episode to its end, and every card with every variant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fieldops_gym import Coordinates, Episode, evaluation_seeds
+from fieldops_gym.core.cards import Pack
+from fieldops_gym.core.domain import Domain
+from fieldops_gym.core.overrides import Overrides
+
+VARIANTS = (
+    "X-01:whole", "X-01:partial", "X-02:not_sent", "X-02:timeout", "X-03:immediate", "X-03:slow", "X-03:stale",
+)  # fmt: skip
+"""Every card with every variant of the Effect family."""
+
+
+def episode_of(domain: Domain, pack: Pack, name: str, index: int, overrides: Overrides = Overrides()) -> Episode:  # noqa: B008
+    """Return a new episode of `card:variant` on frozen evaluation seeds number `index`."""
+    card, variant = name.split(":")
+    return Episode(domain, pack, Coordinates(card, variant, evaluation_seeds(index), overrides))
+
+
+def play(episode: Episode, agent: Any, seed: int = 0, each: Callable[[Episode], None] | None = None) -> Episode:
+    """Let `agent` play `episode` to its end; `each` is called after every call."""
+    agent.start(episode.brief, seed)
+    result = None
+    while not episode.ended:
+        result = episode.call(agent.act(episode.view(), result))
+        if each is not None:
+            each(episode)
+    return episode
+
+
+def play_fresh(episode: Episode, make: Callable[[], Any], seed: int = 0) -> Episode:
+    """Let a fresh instance of an agent make every single call."""
+    result = None
+    while not episode.ended:
+        agent = make()
+        agent.start(episode.brief, seed)
+        result = episode.call(agent.act(episode.view(), result))
+    return episode
