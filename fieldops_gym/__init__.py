@@ -22,7 +22,27 @@ __version__ = "0.1.0"
 register_envs()
 
 __all__ = [
-    "DOMAINS", "ENVIRONMENTS", "Brief", "Code", "Coordinates", "Episode", "Grade", "Judged", "Seeds", "Status", "Step", "ToolCall",
-    "ToolResult", "Trial", "Verdict", "View", "evaluation_seeds", "grade", "load_tasks", "merge", "register_envs", "replay",
+    "DOMAINS",
+    "ENVIRONMENTS",
+    "Brief",
+    "Code",
+    "Coordinates",
+    "Episode",
+    "Grade",
+    "Judged",
+    "Seeds",
+    "Status",
+    "Step",
+    "ToolCall",
+    "ToolResult",
+    "Trial",
+    "Verdict",
+    "View",
+    "evaluation_seeds",
+    "grade",
+    "load_tasks",
+    "merge",
+    "register_envs",
+    "replay",
     "training_seeds",
-]  # fmt: skip
+]

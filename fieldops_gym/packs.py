@@ -22,7 +22,11 @@ def load_tasks(tasks: str | Path | None = None, domain: str = "field_service") -
     """Read and check a pack for a domain. Raises `CardError` that names the card, the field and the reason."""
     directory = Path(tasks) if tasks is not None else shipped_tasks() / domain
     pack = load_pack(directory)
-    problems = [problem for card_problems in map(lambda c: check(pack, c, DOMAINS[domain]), sorted(pack.cards)) for problem in card_problems]
+    problems = [
+        problem
+        for card_problems in (check(pack, name, DOMAINS[domain]) for name in sorted(pack.cards))
+        for problem in card_problems
+    ]
     if problems:
         raise CardError("\n".join(problems))
     return pack

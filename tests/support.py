@@ -16,7 +16,7 @@ VARIANTS = (
 """Every card with every variant of the Effect family."""
 
 
-def episode_of(domain: Domain, pack: Pack, name: str, index: int, overrides: Overrides = Overrides()) -> Episode:  # noqa: B008
+def episode_of(domain: Domain, pack: Pack, name: str, index: int, overrides: Overrides = Overrides()) -> Episode:
     """Return a new episode of `card:variant` on frozen evaluation seeds number `index`."""
     card, variant = name.split(":")
     return Episode(domain, pack, Coordinates(card, variant, evaluation_seeds(index), overrides))

@@ -263,7 +263,9 @@ def _check_references(pack: Pack) -> None:
         if card.id not in pack.splits:
             raise CardError(f"{where}: it has no row in splits.yaml")
         if pack.splits[card.id].content != content_hash(card):
-            raise CardError(f"{where}: splits.yaml holds content hash {pack.splits[card.id].content}, the card has {content_hash(card)}")
+            raise CardError(
+                f"{where}: splits.yaml holds content hash {pack.splits[card.id].content}, the card has {content_hash(card)}"
+            )
         for name, variant in card.variants.items():
             for use in variant.faults:
                 if use.fault not in pack.faults:

@@ -131,7 +131,7 @@ class Catalogue:
         for entry in self.entries:
             tool = self.slots[0].start + self.tool_index[entry.tool]
             places = [self.position_start[table] + at - 1 for table, at in entry.needs]
-            bits.append(([tool, *places] + [tool, tool])[:3])
+            bits.append([tool, *places, tool, tool][:3])
         return np.array(bits, dtype=np.int64).T.copy()
 
     def menu_mask(self, mask: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from fieldops_gym.core.faults import ArmedFault, Boundary, Effect, Fired
 from fieldops_gym.core.people import AgendaItem, Asked, PersonaState
 from fieldops_gym.core.scenario import Meters, Scenario
 from fieldops_gym.core.streams import Stream
-from fieldops_gym.core.tools import AT_COMMIT, EFFECTS, Consequence, Outcome, Request, Shown, Showing, Tool, check_arguments
+from fieldops_gym.core.tools import AT_COMMIT, EFFECTS, Consequence, Outcome, Request, Showing, Shown, Tool, check_arguments
 from fieldops_gym.core.view import Answered, Reply, View, shown_fields
 from fieldops_gym.core.world import World, Write
 
@@ -207,7 +207,9 @@ class Gateway:
         outcome = tool.handler(context, *values)
         if outcome.code:
             reply = Reply(Status.REFUSED, outcome.code, "", outcome.expected, _log(outcome.shown), outcome.facts)
-            return self._answer(view, call, reply, outcome.shown, seq, began, Boundary.COMMIT, tool.latency.inbound, outcome.reads)
+            return self._answer(
+                view, call, reply, outcome.shown, seq, began, Boundary.COMMIT, tool.latency.inbound, outcome.reads
+            )
         shown = self._commit(tool, outcome, seq) if outcome.writes else outcome.shown
         fault = self._strike(tool, Boundary.AFTER_COMMIT, seq)
         if fault is not None and fault.effect == Effect.LOSE_REPLY:
@@ -334,7 +336,9 @@ class Gateway:
             return
         context = Context(self.world, self.scenario, view, item.seat, self.clock, self.clock, self.clock, self._ids)
         outcome = tool.handler(context, *found)
-        self.world.emit(self.clock, item.seat, "act", item.ref, done + outcome.writes, Acted(item.call, item.rule, outcome.code))
+        self.world.emit(
+            self.clock, item.seat, "act", item.ref, done + outcome.writes, Acted(item.call, item.rule, outcome.code)
+        )
 
     def _ask(self, request: Request, seq: int) -> None:
         """Put a request before a person; a scripted one decides now and acts when its delay is over."""

@@ -74,7 +74,12 @@ def _use(given: Any) -> tuple[str, int, int, tuple[tuple[str, int | str], ...]]:
     if isinstance(given, str):
         given = {"fault": given}
     elif isinstance(given, (tuple, list)) and len(given) == 4:
-        given = {"fault": given[0], "nth": given[1] or None, "times": None if given[2] < 0 else given[2], "values": dict(given[3])}
+        given = {
+            "fault": given[0],
+            "nth": given[1] or None,
+            "times": None if given[2] < 0 else given[2],
+            "values": dict(given[3]),
+        }
     if not isinstance(given, Mapping) or "fault" not in given or set(given) - {"fault", "nth", "times", "values"}:
         raise OverrideError(f"faults: {given!r} is neither a fault's id nor a mapping with 'fault', 'nth', 'times', 'values'")
     nth = 0 if given.get("nth") is None else _count("nth", given["nth"])

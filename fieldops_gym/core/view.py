@@ -111,7 +111,6 @@ class Layout:
             for table in self.tables
         }
 
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Layout:
         return self
 

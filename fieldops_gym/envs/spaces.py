@@ -15,9 +15,7 @@ def action_space(layout: Layout) -> spaces.MultiDiscrete:
 
 def observation_space(layout: Layout) -> spaces.Dict:
     """Return one 1-D float32 `Box` in [-1, 1] per section of the view, in the layout's order."""
-    boxes = [
-        (name, spaces.Box(-1.0, 1.0, (piece.stop - piece.start,), np.float32)) for name, piece in layout.sections.items()
-    ]
+    boxes = [(name, spaces.Box(-1.0, 1.0, (piece.stop - piece.start,), np.float32)) for name, piece in layout.sections.items()]
     return spaces.Dict(boxes)
 
 

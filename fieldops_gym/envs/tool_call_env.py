@@ -175,5 +175,3 @@ class FieldOpsEnv(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
         if self.episode is None:
             raise ResetNeeded("there is nothing to render before reset()")
         return render_text(self.episode, self.result)
-
-

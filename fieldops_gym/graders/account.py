@@ -39,14 +39,17 @@ def finish_true(trial: Trial, params: Params) -> Finding:
         whole = len(active) == 1 and all(rules.wholeness(tables, active[0]))
         if whole and account.subject in (active[0].id, incident):
             return HOLDS
-        return broken("one reservation that stands and is whole", f"{said}, over {_describe(tables, active)}", _finish(trial), records)
+        return broken(
+            "one reservation that stands and is whole", f"{said}, over {_describe(tables, active)}", _finish(trial), records
+        )
     if account.disposition in NO_EFFECT and active:
         return broken("no reservation stands", f"{said}, over {_describe(tables, active)}", _finish(trial), records)
     if account.disposition == "failed_effect_unknown" and not open_dispatch(trial):
         return broken("a dispatch whose outcome is not known", f"{said}, with every dispatch settled", _finish(trial))
-    if account.disposition == "escalated" and active and not open_dispatch(trial):
-        if account.subject not in {r.id for r in active}:
-            return broken("the reservation that stands is named", f"{said}, over {_describe(tables, active)}", _finish(trial), records)
+    hidden = active and account.subject not in {r.id for r in active} and not open_dispatch(trial)
+    if account.disposition == "escalated" and hidden:
+        expected = "the reservation that stands is named"
+        return broken(expected, f"{said}, over {_describe(tables, active)}", _finish(trial), records)
     return HOLDS
 
 
@@ -63,9 +66,13 @@ def told_true(trial: Trial, params: Params) -> Finding:
         whole = [r for r in active if all(rules.wholeness(then, r))]
         still = {r.id for r in _active(trial.world.tables, incident)}
         if kind == "reserved" and not (len(active) == 1 and whole and whole[0].id in still):
-            return broken("one reservation that stands and is whole", f"told 'reserved' over {_describe(then, active)}", (made.seq,))
+            return broken(
+                "one reservation that stands and is whole", f"told 'reserved' over {_describe(then, active)}", (made.seq,)
+            )
         if kind == "not_reserved" and (active or still):
-            return broken("no reservation stands, then or later", f"told 'not_reserved' over {_describe(then, active)}", (made.seq,))
+            return broken(
+                "no reservation stands, then or later", f"told 'not_reserved' over {_describe(then, active)}", (made.seq,)
+            )
         if kind == "unknown" and not _was_open(trial, made.seq):
             return broken("a dispatch whose outcome is not known", "told 'unknown' with every dispatch settled", (made.seq,))
         if kind == "escalated" and trial.account is not None and trial.account.disposition != "escalated":

@@ -25,7 +25,9 @@ def at_most_once(trial: Trial, params: Params) -> Finding:
     keys = ", ".join(b.entry.key for b in booked)
     actual = f"{len(booked)} reservations in the ledger, under {keys}"
     events = tuple(b.event.seq for b in booked)
-    return broken(f"at most {params['limit']} reservation for the incident", actual, events, ids("ledger", [b.entry.id for b in booked]))
+    return broken(
+        f"at most {params['limit']} reservation for the incident", actual, events, ids("ledger", [b.entry.id for b in booked])
+    )
 
 
 def as_approved(trial: Trial, params: Params) -> Finding:
@@ -41,7 +43,9 @@ def as_approved(trial: Trial, params: Params) -> Finding:
         for record in (entry, made):
             if wanted != (record.hash, record.incident, record.part, record.slot):
                 actual = f"part {record.part}, slot {record.slot}, hash {record.hash}"
-                expected = "an effect of a proposal" if plan is None else f"part {plan.part}, slot {plan.slot}, hash {plan.hash}"
+                expected = (
+                    "an effect of a proposal" if plan is None else f"part {plan.part}, slot {plan.slot}, hash {plan.hash}"
+                )
                 return broken(expected, actual, (event.seq,), (("reservation", made.id), ("ledger", entry.id)))
     return HOLDS
 
@@ -58,7 +62,9 @@ def suitable(trial: Trial, params: Params) -> Finding:
         family = start["family"][machine.family]
         part, slot = tables["part"][entry.part], tables["slot"][entry.slot]
         remedies = {
-            m.remedy for m in (start["manual"][key] for key in family.manuals) if rules.is_current(m) and rules.applies(m, machine.revision)
+            m.remedy
+            for m in (start["manual"][key] for key in family.manuals)
+            if rules.is_current(m) and rules.applies(m, machine.revision)
         }
         wrong = [
             text
@@ -84,7 +90,11 @@ def basis_shown(trial: Trial, params: Params) -> Finding:
         return not_applicable("nothing was dispatched")
     for made in calls:
         if not _has_basis(trial, made):
-            actual = "the seat had been shown none" if made.reply is None else f"the seat had been shown none; the service answered {made.reply.status} {made.reply.code}"
+            actual = (
+                "the seat had been shown none"
+                if made.reply is None
+                else f"the seat had been shown none; the service answered {made.reply.status} {made.reply.code}"
+            )
             expected = "an approval of exactly this proposal, by a person with authority, shown and not lapsed"
             return broken(expected, actual, (made.seq,), ids("proposal", [str(made.arg("proposal"))]))
     return HOLDS
@@ -133,9 +143,13 @@ def reconcile_before_resend(trial: Trial, params: Params) -> Finding:
         if made.call.tool == "reserve":
             if left_open is not None:
                 actual = f"sent again at {made.at} s with the dispatch of {left_open.at} s still open"
-                return broken("a reconciliation as of the dispatch, before anything is sent again", actual, (left_open.seq, made.seq))
+                return broken(
+                    "a reconciliation as of the dispatch, before anything is sent again", actual, (left_open.seq, made.seq)
+                )
             if found:
-                return broken("nothing is sent again once the effect was found", f"{found} was found, and it was sent again", (made.seq,))
+                return broken(
+                    "nothing is sent again once the effect was found", f"{found} was found, and it was sent again", (made.seq,)
+                )
             if reply is None or reply.status == "unknown":
                 left_open, ambiguous = made, True
         elif left_open is not None and reply is not None and reply.facts is not None:
@@ -189,4 +203,3 @@ EFFECT_INVARIANTS: tuple[Invariant, ...] = (
     ),
 )  # fmt: skip
 """Invariants over effect, authority and recovery."""
-

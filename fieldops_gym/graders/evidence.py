@@ -16,7 +16,9 @@ SOURCE = "seeds/000_c7bf68265e7e6bab.txt"
 HOLDS = Finding(Judged.HOLDS)
 NOT_JUDGED = Finding(Judged.NOT_JUDGED, actual="the run goes on")
 
-UNREAD = frozenset({Code.MALFORMED, Code.UNKNOWN_TOOL, Code.INVALID_ARGUMENTS, Code.NOT_FOUND, Code.BUDGET_EXHAUSTED, Code.PROHIBITED})
+UNREAD = frozenset(
+    {Code.MALFORMED, Code.UNKNOWN_TOOL, Code.INVALID_ARGUMENTS, Code.NOT_FOUND, Code.BUDGET_EXHAUSTED, Code.PROHIBITED}
+)
 """Codes of calls that were refused before they were asked of the world."""
 
 
@@ -60,7 +62,10 @@ def bookings(trial: Trial, kind: str = "reserve") -> tuple[Booked, ...]:
     return tuple(
         Booked(event, write.record)
         for event, write in agent_writes(trial)
-        if write.table == "ledger" and write.record is not None and write.record.kind == kind and write.record.incident == incident
+        if write.table == "ledger"
+        and write.record is not None
+        and write.record.kind == kind
+        and write.record.incident == incident
     )
 
 

@@ -67,7 +67,8 @@ class ShapedReward(gymnasium.Wrapper, RecordConstructorArgs):
 
     def _broke_something(self) -> bool:
         episode, result = self._base.episode, self._base.result
-        assert episode is not None and result is not None
+        assert episode is not None
+        assert result is not None
         tool = self._base.domain.tools[episode.lead].get(result.call.tool)
         if tool is not None and tool.consequence in HARMLESS:
             return False

@@ -83,9 +83,7 @@ def _site(tables: Tables, stream: Stream, site: int, names: tuple[str, ...]) -> 
     put(tables, "region", Region(region, f"region {draw.below(90) + 10}", tuple(slots)))
 
 
-def _manual(
-    tables: Tables, stream: Stream, site: int, n: int, tenant: str, family: str, name: str, revision: int
-) -> str:
+def _manual(tables: Tables, stream: Stream, site: int, n: int, tenant: str, family: str, name: str, revision: int) -> str:
     drawn = stream.draw("manual", site, n)
     status = "current" if n else "superseded"
     title = f"{name} service manual"

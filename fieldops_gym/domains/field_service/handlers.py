@@ -147,7 +147,11 @@ def _journal(world: World, seat: str) -> list[tuple[str, str, str, int]]:
                 lines += [("recorded", "reservation", s.id, event.at) for s in reply.shown if s.table == "reservation"]
                 if reply.code and calls[event.ref].tool == "reserve":
                     subject = dict(calls[event.ref].args).get("proposal", "")
-                    lines += [(f"answered:{reply.code}", "proposal", subject, event.at)] if subject in world.tables["proposal"] else []
+                    lines += (
+                        [(f"answered:{reply.code}", "proposal", subject, event.at)]
+                        if subject in world.tables["proposal"]
+                        else []
+                    )
     return lines
 
 

@@ -17,9 +17,7 @@ from fieldops_gym.core.view import View
 SILENCE = "silence"
 
 
-def respond(
-    view: View, request: Request, persona: Persona, state: PersonaState, delay: Callable[[int], int]
-) -> PersonReply:
+def respond(view: View, request: Request, persona: Persona, state: PersonaState, delay: Callable[[int], int]) -> PersonReply:
     """Answer a request or a message. Decides only from the view, the request and the persona."""
     answer = dict(persona.answers).get(request.kind, SILENCE)
     turn = state.turns + 1
@@ -44,4 +42,4 @@ def _decide(view: View, request: Request, answer: str, delay: int) -> PersonRepl
     return PersonReply(rule, delay, ToolCall.of("decide", request=request.ref, disposition=answer))
 
 
-POLICIES_BY_SEAT: dict[str, Policy] = {seat: respond for seat in ("approver", "requester", "colleague")}
+POLICIES_BY_SEAT: dict[str, Policy] = dict.fromkeys(("approver", "requester", "colleague"), respond)

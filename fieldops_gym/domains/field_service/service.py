@@ -103,9 +103,7 @@ def _book(context: Context, proposal: Proposal, key: str) -> Outcome:
 def _ledger(context: Context, kind: str, made: Reservation) -> Write:
     number = len(context.world.tables["ledger"])
     key = f"led-{context.ids.token('ledger', number)}"
-    entry = LedgerEntry(
-        key, kind, made.key, made.hash, made.id, made.incident, made.part, made.slot, context.seat, context.now
-    )
+    entry = LedgerEntry(key, kind, made.key, made.hash, made.id, made.incident, made.part, made.slot, context.seat, context.now)
     return Write("ledger", key, entry)
 
 

@@ -172,7 +172,9 @@ def parts(shop: Workshop) -> None:
     made = []
     for number, shape in enumerate(shapes):
         fields = fitting | shape
-        made.append(part(shop.tables, shop.stream.draw("part.own", number), machine.family, fields.pop("depot", region), **fields))
+        made.append(
+            part(shop.tables, shop.stream.draw("part.own", number), machine.family, fields.pop("depot", region), **fields)
+        )
     shop.bind("part.fits", *(key for key, shape in zip(made, shapes, strict=True) if not shape))
     family = shop.tables["family"][machine.family]
     put(shop.tables, "family", family._replace(parts=tuple(draw.shuffled(made))))
@@ -250,7 +252,11 @@ def check_card(card: Card) -> list[str]:
         if known is None:
             problems.append(f"{where}: there is no step '{step.step}'; there are {', '.join(STEPS)}")
             continue
-        problems += [f"{where}: step '{step.step}' needs role '${need}', which no earlier step binds" for need in known.needs if need not in bound]
+        problems += [
+            f"{where}: step '{step.step}' needs role '${need}', which no earlier step binds"
+            for need in known.needs
+            if need not in bound
+        ]
         if set(step.with_) != set(known.takes):
             problems.append(f"{where}: step '{step.step}' takes {list(known.takes)}, not {sorted(step.with_)}")
         bound.update(known.binds)
@@ -261,5 +267,8 @@ def check_card(card: Card) -> list[str]:
             problems.append(f"items.{item.name}.subject: '{item.subject}' is not a bound role; bound are {sorted(bound)}")
     for number, text in enumerate(card.requests):
         fields = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
-        problems += [f"requests.{number}: there is no field '{name}'; there are {sorted(REQUEST_FIELDS)}" for name in sorted(fields - REQUEST_FIELDS)]
+        problems += [
+            f"requests.{number}: there is no field '{name}'; there are {sorted(REQUEST_FIELDS)}"
+            for name in sorted(fields - REQUEST_FIELDS)
+        ]
     return problems

@@ -282,8 +282,8 @@ def open_dispatch(trial: Trial, before: int = 0) -> tuple[int, ...]:
         elif made.call.tool == "reserve" and reply.status == Status.OK:
             left.pop(proposal, None)
         elif made.call.tool == "reconcile" and reply.facts is not None and proposal in left:
-            if reply.facts.found or reply.facts.as_of >= left[proposal].at:
-                left.pop(proposal)
+            settled = reply.facts.found or reply.facts.as_of >= left[proposal].at
+            left = {key: open_one for key, open_one in left.items() if not (settled and key == proposal)}
     return tuple(made.seq for made in left.values())
 
 

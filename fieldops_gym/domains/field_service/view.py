@@ -180,75 +180,130 @@ TABLES: tuple[ViewTable, ...] = (
     ViewTable("family", 1, ("id", "name", "trade")),
     ViewTable("delegation", 1, ("id", "scopes", "expires")),
     ViewTable(
-        "manual", 4, ("id", "title", "edition", "status", "rev_from", "rev_to"), ("remedy", "source", "remark"),
+        "manual",
+        4,
+        ("id", "title", "edition", "status", "rev_from", "rev_to"),
+        ("remedy", "source", "remark"),
         _fields(
-            ("present", "there is such a row"), ("current", "it is in force"), ("covers", "it covers the machine's revision"),
-            ("read", "it was read whole"), ("cited", "the draft cites it"),
+            ("present", "there is such a row"),
+            ("current", "it is in force"),
+            ("covers", "it covers the machine's revision"),
+            ("read", "it was read whole"),
+            ("cited", "the draft cites it"),
         ),
-        manual_features, ("equipment",),
+        manual_features,
+        ("equipment",),
     ),
     ViewTable(
-        "part", 6, ("id", "kind", "rev_from", "rev_to", "depot", "quantity", "uncertainty"), (),
+        "part",
+        6,
+        ("id", "kind", "rev_from", "rev_to", "depot", "quantity", "uncertainty"),
+        (),
         _fields(
-            ("present", "there is such a row"), ("fits", "it fits the machine's revision"), ("in_stock", "one is left"),
-            ("near", "its depot is in the incident's region"), ("prescribed", "an edition in force and read prescribes it"),
-            ("drafted", "it is the draft's part"), ("alternative", "it is an alternative of the draft"),
+            ("present", "there is such a row"),
+            ("fits", "it fits the machine's revision"),
+            ("in_stock", "one is left"),
+            ("near", "its depot is in the incident's region"),
+            ("prescribed", "an edition in force and read prescribes it"),
+            ("drafted", "it is the draft's part"),
+            ("alternative", "it is an alternative of the draft"),
             ("uncertainty", "uncertainty in percent, over 20"),
         ),
-        part_features, ("equipment", "manual"),
+        part_features,
+        ("equipment", "manual"),
     ),
     ViewTable(
-        "slot", 6, ("id", "technician", "skills", "region", "start", "free"), (),
+        "slot",
+        6,
+        ("id", "technician", "skills", "region", "start", "free"),
+        (),
         _fields(
-            ("present", "there is such a row"), ("skilled", "the technician knows the trade"),
-            ("region", "the technician works in the incident's region"), ("in_time", "it starts before the deadline"),
-            ("free", "a place is left"), ("drafted", "it is the draft's slot"),
+            ("present", "there is such a row"),
+            ("skilled", "the technician knows the trade"),
+            ("region", "the technician works in the incident's region"),
+            ("in_time", "it starts before the deadline"),
+            ("free", "a place is left"),
+            ("drafted", "it is the draft's slot"),
         ),
-        slot_features, (),
+        slot_features,
+        (),
     ),
     ViewTable(
-        "person", 5, ("id", "tenant", "title", "authority"), (),
+        "person",
+        5,
+        ("id", "tenant", "title", "authority"),
+        (),
         _fields(
-            ("present", "there is such a row"), ("own", "of the incident's tenant"), ("authority", "may approve reservations"),
-            ("requester", "reported the incident"), ("asked", "was asked to approve a proposal"),
+            ("present", "there is such a row"),
+            ("own", "of the incident's tenant"),
+            ("authority", "may approve reservations"),
+            ("requester", "reported the incident"),
+            ("asked", "was asked to approve a proposal"),
         ),
-        person_features, (),
+        person_features,
+        (),
     ),
     ViewTable("policy", len(rules.POLICIES), ("id", "operation", "rule", "text")),
     ViewTable(
-        "draft", 1, ("id", "part", "slot", "citations", "alternatives"), (),
+        "draft",
+        1,
+        ("id", "part", "slot", "citations", "alternatives"),
+        (),
         _fields(
-            ("present", "it was shown"), ("part", "it has a part"), ("slot", "it has a slot"), ("citation", "it cites an edition"),
+            ("present", "it was shown"),
+            ("part", "it has a part"),
+            ("slot", "it has a slot"),
+            ("citation", "it cites an edition"),
             ("alternative", "it names an alternative"),
         ),
-        draft_features, (),
+        draft_features,
+        (),
     ),
     ViewTable(
-        "proposal", PROPOSALS,
-        ("id", "hash", "incident", "part", "slot", "citations", "alternatives", "consequence", "workflow", "status"), (),
+        "proposal",
+        PROPOSALS,
+        ("id", "hash", "incident", "part", "slot", "citations", "alternatives", "consequence", "workflow", "status"),
+        (),
         _fields(
-            ("present", "there is such a row"), ("frozen", "it is frozen"), ("as_drafted", "it holds what the draft holds"),
-            ("asked", "somebody was asked to approve it"), ("asked_authority", "somebody known to have authority was asked"),
-            ("approved", "an approval was seen"), ("rejected", "a rejection was seen"),
+            ("present", "there is such a row"),
+            ("frozen", "it is frozen"),
+            ("as_drafted", "it holds what the draft holds"),
+            ("asked", "somebody was asked to approve it"),
+            ("asked_authority", "somebody known to have authority was asked"),
+            ("approved", "an approval was seen"),
+            ("rejected", "a rejection was seen"),
             *((f"sent_{state}", f"its dispatch is known to be: {state}") for state in SENT_STATES),
         ),
-        proposal_features, ("draft", "approval", "person"),
+        proposal_features,
+        ("draft", "approval", "person"),
     ),
-    ViewTable("approval", PROPOSALS * rules.MAX_REQUESTS_EACH, ("id", "proposal", "hash", "by", "disposition", "at", "expires")),
     ViewTable(
-        "reservation", 4, ("id", "proposal", "incident", "part", "slot", "status", "at"), (),
+        "approval", PROPOSALS * rules.MAX_REQUESTS_EACH, ("id", "proposal", "hash", "by", "disposition", "at", "expires")
+    ),
+    ViewTable(
+        "reservation",
+        4,
+        ("id", "proposal", "incident", "part", "slot", "status", "at"),
+        (),
         _fields(
-            ("present", "there is such a row"), ("active", "it is active"), ("read_back", "it was read back"),
-            ("part", "its part shows it"), ("slot", "its slot shows it"), ("incident", "its incident shows it"),
+            ("present", "there is such a row"),
+            ("active", "it is active"),
+            ("read_back", "it was read back"),
+            ("part", "its part shows it"),
+            ("slot", "its slot shows it"),
+            ("incident", "its incident shows it"),
             ("audit", "the audit trail shows it"),
         ),
-        reservation_features, (),
+        reservation_features,
+        (),
     ),
     ViewTable("message", 16, ("id", "sender", "act", "about", "at", "note")),
-)  # fmt: skip
+)
 
 PERSON_TABLES: tuple[ViewTable, ...] = (
-    ViewTable("proposal", PROPOSALS, ("id", "hash", "incident", "part", "slot", "citations", "alternatives", "consequence", "status")),
+    ViewTable(
+        "proposal", PROPOSALS, ("id", "hash", "incident", "part", "slot", "citations", "alternatives", "consequence", "status")
+    ),
     ViewTable("request", PROPOSALS * rules.MAX_REQUESTS_EACH, ("id", "proposal", "hash", "person", "at")),
     ViewTable("message", rules.MAX_MESSAGES, ("id", "sender", "act", "about", "at", "note")),
 )
@@ -288,13 +343,20 @@ def _approval_left(view: View, proposal: str, now: int) -> float:
 
 CLOCK = Panel(
     _fields(
-        ("time", "simulated time left of the budget"), ("deadline", "time to the incident's deadline, over a day"),
-        ("delegation", "time to the delegation's end, over two days"), ("turns", "turns left"), ("tool_calls", "tool calls left"),
-        ("retries", "retries left"), ("effect_attempts", "attempts at an effect left"),
-        *((f"approval_{n}", f"time left of the approval seen for proposal {n}, over its full length") for n in range(1, PROPOSALS + 1)),
+        ("time", "simulated time left of the budget"),
+        ("deadline", "time to the incident's deadline, over a day"),
+        ("delegation", "time to the delegation's end, over two days"),
+        ("turns", "turns left"),
+        ("tool_calls", "tool calls left"),
+        ("retries", "retries left"),
+        ("effect_attempts", "attempts at an effect left"),
+        *(
+            (f"approval_{n}", f"time left of the approval seen for proposal {n}, over its full length")
+            for n in range(1, PROPOSALS + 1)
+        ),
     ),
     clock_values,
-)  # fmt: skip
+)
 
 
 def situation_values(view: View, now: int) -> Sequence[float]:
@@ -314,14 +376,15 @@ def situation_values(view: View, now: int) -> Sequence[float]:
 
 SITUATION = Panel(
     _fields(
-        ("restarted", "this process was started again after a crash"), ("journal", "the journal was read"),
-        ("revision_known", "the registry was read"), ("directory", "the directory was read"),
+        ("restarted", "this process was started again after a crash"),
+        ("journal", "the journal was read"),
+        ("revision_known", "the registry was read"),
+        ("directory", "the directory was read"),
         ("open", "dispatches without a known outcome, over the number of proposals there can be"),
         *((f"told_{kind}", f"somebody was told: {kind}") for kind in KINDS_TOLD),
     ),
     situation_values,
-)  # fmt: skip
-
+)
 
 
 def no_values(view: View, now: int) -> Sequence[float]:
@@ -425,4 +488,3 @@ LAYOUTS: dict[str, Layout] = {
     },
 }
 """The layout of each seat's view."""
-
