@@ -184,9 +184,10 @@ class _PersonaRow(_Strict):
 
     def row(self) -> Persona:
         """Return the row as the kernel's own type."""
-        fields = self.model_dump()
-        pairs = {name: tuple(sorted(fields[name].items())) for name in ("held_back", "answers")}
-        return Persona(**{**fields, **pairs})
+        fields: dict[str, Any] = self.model_dump()
+        for name in ("held_back", "answers"):
+            fields[name] = tuple(sorted(fields[name].items()))
+        return Persona(**fields)
 
 
 def _parameter(name: str, spec: tuple[Any, ...]) -> Parameter:

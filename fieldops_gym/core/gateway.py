@@ -135,9 +135,11 @@ class Gateway:
         meters = self._charge(seat, call, tool, problem)
         self.clock += self.scenario.contract.decision_cost if lead else 0
         seq = self.world.emit(self.clock, seat, "call", 0, meters, call)
-        if problem is not None or tool is None or values is None:
+        if problem is not None:
             reply = Reply(Status.REFUSED, problem.code, problem.path, problem.expected, (), None)
             return self._answer(view, call, reply, (), seq, began, boundary)
+        assert tool is not None
+        assert values is not None
         sent = self.clock
         if lead:
             self._advance(self.clock + tool.latency.outbound)

@@ -184,8 +184,7 @@ def check_arguments(tool: Tool, call: ToolCall, tables_in_view: Callable[[str], 
     for arg in tool.args:
         name = arg.name
         value = given.pop(name, None)
-        kind = type(arg)
-        if kind is Ref:
+        if isinstance(arg, Ref):
             if type(value) is not str:
                 return Problem(Code.INVALID_ARGUMENTS, name, expected_by(arg, given_missing=value is None))
             table = tables_in_view(value)
@@ -194,10 +193,10 @@ def check_arguments(tool: Tool, call: ToolCall, tables_in_view: Callable[[str], 
             allowed = arg.tables if not arg.by else arg.tables_for(dict(call.args).get(arg.by, ""))
             if table not in allowed:
                 return Problem(Code.INVALID_ARGUMENTS, name, f"the id of a {' or '.join(allowed) or 'nothing here'}")
-        elif kind is Choice:
+        elif isinstance(arg, Choice):
             if type(value) is not str or value not in arg.options:
                 return Problem(Code.INVALID_ARGUMENTS, name, expected_by(arg, given_missing=value is None))
-        elif kind is Quantity:
+        elif isinstance(arg, Quantity):
             if type(value) is not int or not arg.low <= value <= arg.high:
                 return Problem(Code.INVALID_ARGUMENTS, name, expected_by(arg, given_missing=value is None))
         else:

@@ -102,8 +102,8 @@ class Layout:
             start += width
         self.width = start
         self.pieces = tuple(self.sections.items())
-        self.status_at = {status: index for index, status in enumerate(STATUSES)}
-        self.code_at = {code: len(STATUSES) + index for index, code in enumerate(CODES)}
+        self.status_at: dict[str, int] = {status: index for index, status in enumerate(STATUSES)}
+        self.code_at: dict[str, int] = {code: len(STATUSES) + index for index, code in enumerate(CODES)}
         self.tool_at = {t.name: len(STATUSES) + len(CODES) + i for i, t in enumerate(self.catalogue.tools)}
         self.readers = {t.name: tuple(o.name for o in tables if t.name in o.refreshed_by) for t in tables}
         self.tools_by_table = {

@@ -30,7 +30,7 @@ OPTIONS = ("card", "variant", "seeds", "layers", *KEYS)
 """The options that `reset` knows. `layers` is what wrappers fill."""
 
 
-class FieldOpsEnv(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
+class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     """A family of cards as a Gymnasium environment. Families are subclasses that set `domain_name` and `family`.
 
     Arguments: `split` ('train', 'development', 'held_out' or 'all') or `cards` (author ids) choose what is played;
@@ -38,7 +38,7 @@ class FieldOpsEnv(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
     the same names do; `verdicts` 'every_step' judges all along, which is privileged; `render_mode` is None or 'ansi'.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012  (Gymnasium declares it so)
     domain_name: ClassVar[str] = "field_service"
     family: ClassVar[str] = ""
 

@@ -98,7 +98,7 @@ def _manual(tables: Tables, stream: Stream, site: int, n: int, tenant: str, fami
 def part(tables: Tables, drawn: Draw, family: str, depot: str, **fields: Any) -> str:
     """Add a part of a family; `fields` overrule what is drawn. Returns its id."""
     low = drawn.between(1, REVISIONS)
-    record = {
+    record: dict[str, Any] = {
         "id": f"prt-{drawn.token}", "family": family, "kind": drawn.pick(KINDS), "rev_from": low,
         "rev_to": drawn.between(low, REVISIONS), "depot": depot, "quantity": drawn.between(4, 9),
         "uncertainty": drawn.between(1, 20), "reserved": (),

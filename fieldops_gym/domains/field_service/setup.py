@@ -165,7 +165,11 @@ def parts(shop: Workshop) -> None:
     remedy = shop.tables["manual"][shop.one("manual.current")].remedy
     wrong = draw.pick([kind for kind in KINDS if kind != remedy])
     region, revision = shop.one("region"), machine.revision
-    fitting = {"kind": remedy, "rev_from": max(1, revision - draw.below(2)), "rev_to": min(REVISIONS, revision + draw.below(2))}
+    fitting: dict[str, Any] = {
+        "kind": remedy,
+        "rev_from": max(1, revision - draw.below(2)),
+        "rev_to": min(REVISIONS, revision + draw.below(2)),
+    }
     off = {"rev_from": revision + 1, "rev_to": REVISIONS} if draw.below(2) else {"rev_from": 1, "rev_to": revision - 1}
     traps = [{"kind": wrong}, off, {"quantity": 0}, {"depot": shop.one("region.other")}]
     shapes = [{}] * draw.between(1, 2) + draw.shuffled(traps)[: draw.between(2, 4)]
