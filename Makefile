@@ -1,0 +1,53 @@
+# What there is to do with a checkout. Everything runs in .venv (the demo in .demo); PYTHON makes them.
+
+PYTHON ?= python3
+VENV ?= .venv
+PY := $(VENV)/bin/python
+PIP_FLAGS := --quiet --disable-pip-version-check --no-input
+WORKERS ?= 2
+
+.PHONY: help venv lint test test-full bench demo clean
+
+help:
+	@echo "make venv       the development environment in $(VENV)"
+	@echo "make lint       style, types, and which layer may import which"
+	@echo "make test       the tests with reduced counts"
+	@echo "make test-full  every test with full counts"
+	@echo "make bench      speed, as ratios measured in one run"
+	@echo "make demo       two agents on the Effect cards, on a machine with nothing but Python 3.11 or later"
+	@echo "make clean      remove what these made"
+
+# torch goes first and by its exact version: asked for as somebody's dependency, it comes as a build of several gigabytes.
+venv: python-version
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install $(PIP_FLAGS) -c constraints.txt torch==2.13.0
+	$(PY) -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[dev]'
+
+lint:
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m ty check
+	$(VENV)/bin/lint-imports --no-logo
+
+test:
+	$(PY) -m pytest -n $(WORKERS) -m "not slow"
+
+test-full:
+	FIELDOPS_FULL=1 $(PY) -m pytest -n $(WORKERS)
+
+bench:
+	$(PY) -m benchmarks.bench
+
+demo: python-version
+	test -x .demo/bin/python || $(PYTHON) -m venv .demo
+	.demo/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt -e .
+	.demo/bin/fieldops run --env FieldOps-Effect-v0 --agent agents.reference:Reference --seeds 20
+	.demo/bin/fieldops run --env FieldOps-Effect-v0 --agent agents.shortcuts:RetryBlindly --seeds 20
+
+.PHONY: python-version
+python-version:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] + "; say which with PYTHON=...")'
+
+clean:
+	rm -rf $(VENV) .demo dist build runs .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
