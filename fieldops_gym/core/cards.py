@@ -6,7 +6,7 @@ field marked hidden here, stays with the harness.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -129,14 +129,16 @@ class Pack(NamedTuple):
     splits: Mapping[str, Split]
     digest: str
 
-    def select(self, family: str, split: str, names: tuple[str, ...] | None = None) -> tuple[Card, ...]:
+    def select(self, family: str, split: str, names: Sequence[str] | None = None) -> tuple[Card, ...]:
         """Return the cards of a family within a split ('all' for every one), or just those named, in the order of ids.
 
         Raises `CardError` when a named card does not exist or is not of the family, or when nothing is left.
         """
         of_family = [card for _, card in sorted(self.cards.items()) if card.family == family]
-        known = ", ".join(card.id for card in of_family)
+        known = ", ".join(f"{card.id} ({self.splits[card.id].split})" for card in of_family)
         if names is not None:
+            if isinstance(names, str) or not names:
+                raise CardError(f"cards: {names!r} is not a sequence of one or more author ids; there are {known or 'none'}")
             for name in names:
                 if name not in {card.id for card in of_family}:
                     raise CardError(f"card '{name}' is not in family '{family}'; it has {known or 'none'}")
@@ -144,7 +146,7 @@ class Pack(NamedTuple):
         elif split != "all":
             of_family = [card for card in of_family if self.splits[card.id].split == split]
         if not of_family:
-            raise CardError(f"family '{family}' has no card in split '{split}'; its cards are {known or 'none'}")
+            raise CardError(f"split: family '{family}' has no card in split '{split}'; its cards are {known or 'none'}")
         return tuple(of_family)
 
 

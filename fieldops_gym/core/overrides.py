@@ -48,16 +48,15 @@ def merge(layers: Iterable[Mapping[str, Any]]) -> Overrides:
     people: dict[str, str] = {}
     entities = 60
     for layer in layers:
-        if layer.get("faults") is not None:
-            given = layer["faults"]
-            if isinstance(given, Mapping):
-                if set(given) != {"append"}:
-                    raise OverrideError(f"faults: a mapping may only have the key 'append', not {sorted(given)}")
-                extra += [_use(use) for use in given["append"]]
-            else:
-                faults, extra = [_use(use) for use in given], []
-        budget.update({str(meter): _count(meter, limit) for meter, limit in (layer.get("budget") or {}).items()})
-        people.update({str(seat): str(persona) for seat, persona in (layer.get("people") or {}).items()})
+        given = layer.get("faults")
+        if isinstance(given, Mapping):
+            if set(given) != {"append"}:
+                raise OverrideError(f"faults: a mapping may only have the key 'append', not {sorted(given)}")
+            extra += _uses(given["append"])
+        elif given is not None:
+            faults, extra = _uses(given), []
+        budget.update({meter: _count(f"budget.{meter}", limit) for meter, limit in _pairs("budget", layer.get("budget"))})
+        people.update({seat: str(persona) for seat, persona in _pairs("people", layer.get("people"))})
         if layer.get("entities") is not None:
             entities = _count("entities", layer["entities"])
     return Overrides(
@@ -67,6 +66,18 @@ def merge(layers: Iterable[Mapping[str, Any]]) -> Overrides:
         tuple(sorted(people.items())),
         entities,
     )
+
+
+def _uses(given: Any) -> list[Any]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise OverrideError(f"faults: {given!r} is not a list of faults")
+    return [_use(use) for use in given]
+
+
+def _pairs(name: str, given: Any) -> list[tuple[str, Any]]:
+    if given is not None and not isinstance(given, Mapping):
+        raise OverrideError(f"{name}: {given!r} is not a mapping of names to values")
+    return [(str(key), value) for key, value in (given or {}).items()]
 
 
 def _use(given: Any) -> tuple[str, int, int, tuple[tuple[str, int | str], ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from operator import index
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,10 +12,11 @@ import gymnasium
 import numpy as np
 from gymnasium.error import InvalidAction, ResetNeeded
 
+from fieldops_gym.core.calls import ToolCall
 from fieldops_gym.core.episode import Episode
 from fieldops_gym.core.gateway import ToolResult
 from fieldops_gym.core.judging import Grade, Outcome
-from fieldops_gym.core.overrides import KEYS, Overrides, merge
+from fieldops_gym.core.overrides import KEYS, OverrideError, merge
 from fieldops_gym.core.scenario import Coordinates
 from fieldops_gym.core.streams import Seeds, Stream, evaluation_seeds, training_seeds
 from fieldops_gym.domains import DOMAINS
@@ -63,7 +65,7 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         self.domain = DOMAINS[self.domain_name]
         self.pack = load_tasks(tasks, self.domain_name)
         self.split = split
-        self.cards = self.pack.select(self.family, split, None if cards is None else tuple(cards))
+        self.cards = self.pack.select(self.family, split, cards)
         self._base = {"faults": faults, "budget": budget, "people": people, "entities": entities}
         merge([self._base])
         self.layout = self.domain.layouts[self.domain.lead]
@@ -72,22 +74,23 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         self.observation_space = observation_space(self.layout)
         self._nvec = self.layout.catalogue.nvec
         self._no_verdicts = np.zeros(len(self.invariants), dtype=np.int8)
+        self._root: int | None = None
         self._draws = 0
-        self._root = 0
         self.episode: Episode | None = None
         self.result: ToolResult | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Start an episode. `seed` fixes card, variant and seeds, but for what `options` sets.
+        """Start an episode. `seed` fixes card, variant and seeds of this and all later ones, but for what `options` sets.
 
-        Options: `card`, `variant`, `seeds` (a mapping of 'entity', 'interaction', 'fault'), `faults`, `budget`, `people`,
-        `entities`. Unknown ones are ignored with a log line. Raises `OverrideError` for wrong ones.
+        Without a seed the series goes on; an environment that never had one draws its own. Options: `card`, `variant`,
+        `seeds` (a mapping of 'entity', 'interaction', 'fault'), `faults`, `budget`, `people`, `entities`. Unknown ones are
+        ignored with a log line. Raises `OverrideError` or `CardError` for wrong ones.
         """
         super().reset(seed=seed)
-        if seed is not None:
-            self._root, self._draws = seed, 0
+        if seed is not None or self._root is None:
+            self._root, self._draws = self.np_random_seed, 0
         given = dict(options or {})
         for name in sorted(set(given) - set(OPTIONS)):
             LOGGER.warning("reset: option %r is not known and ignored; known are %s", name, ", ".join(OPTIONS))
@@ -97,40 +100,45 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         return self.episode.lead_view.observation(), self._info(None)
 
     def _coordinates(self, given: Mapping[str, Any]) -> Coordinates:
-        draw = Stream(self._root, "reset").draw(self._draws)
-        card = draw.pick(self.cards)
-        if given.get("card") is not None:
-            (card,) = self.pack.select(self.family, "all", (str(given["card"]),))
-        variant = str(given["variant"]) if given.get("variant") is not None else draw.pick(tuple(card.variants))
-        number = draw.below(2**31)
+        # Keyed draws, one for each part, so that an option moves nothing but what it sets.
+        assert self._root is not None
+        stream, named = Stream(self._root, "reset"), given.get("variant")
+        cards = self.cards if given.get("card") is None else self.pack.select(self.family, "all", (str(given["card"]),))
+        cards = tuple(card for card in cards if named is None or named in card.variants) or cards
+        card = stream.draw(self._draws, "card").pick(cards)
+        variant = stream.draw(self._draws, "variant").pick(tuple(card.variants)) if named is None else str(named)
+        number = stream.draw(self._draws, "seeds").below(2**31)
         seeds = training_seeds(number) if self.split == "train" else evaluation_seeds(number)
-        seeds = Seeds(**(seeds._asdict() | {name: int(value) for name, value in dict(given.get("seeds") or {}).items()}))
         own = {name: given[name] for name in KEYS if name in given}
-        return Coordinates(card.id, variant, seeds, self._overrides([self._base, *given.get("layers", ()), own]))
-
-    def _overrides(self, layers: list[Mapping[str, Any]]) -> Overrides:
-        return merge(layers)
+        overrides = merge([self._base, *given.get("layers", ()), own])
+        return Coordinates(card.id, variant, _with(seeds, given.get("seeds")), overrides)
 
     def step(self, action: Any) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
         """Make one call. Reward is 1.0 when the episode ends passed, else 0.0; a visible budget's end is `terminated`.
 
-        Raises `InvalidAction` for an action outside the space and `ResetNeeded` after the end: both are defects of the
-        caller. A call that makes no sense is not: it is refused, logged and charged.
+        `action` is an element of the action space, or a `ToolCall` from a face that speaks in calls. Raises `InvalidAction`
+        for an action outside the space and `ResetNeeded` after the end: both are defects of the caller. A call that makes
+        no sense is not: it is refused, logged and charged.
         """
         episode = self.episode
         if episode is None or episode.ended:
             raise ResetNeeded("the episode has ended or never began: call reset() before step()")
-        choice = action.tolist() if isinstance(action, np.ndarray) else [int(part) for part in action]
-        if len(choice) != len(self._nvec) or not all(0 <= part < size for part, size in zip(choice, self._nvec, strict=True)):
-            raise InvalidAction(f"action {choice} does not lie in MultiDiscrete({list(self._nvec)})")
-        view = episode.lead_view
-        return self._finish_step(episode.send(self.layout.catalogue.decode(choice, view.id_at), episode.lead))
+        if isinstance(action, ToolCall):
+            return self._finish_step(episode.call(action))
+        call = self.layout.catalogue.decode(self._read(action), episode.lead_view.id_at)
+        return self._finish_step(episode.send(call, episode.lead))
 
-    def send_json(self, text: Any) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
-        """Make one call given as JSON (text, bytes or a mapping), as `JsonCalls` does. Whatever it is, it is answered."""
-        if self.episode is None or self.episode.ended:
-            raise ResetNeeded("the episode has ended or never began: call reset() before step()")
-        return self._finish_step(self.episode.call(text))
+    def _read(self, action: Any) -> list[int]:
+        try:
+            if isinstance(action, np.ndarray):
+                choice = action.tolist() if action.dtype.kind in "iu" else []
+            else:
+                choice = [index(part) for part in action]
+            if len(choice) == len(self._nvec) and all(0 <= n < size for n, size in zip(choice, self._nvec, strict=True)):
+                return choice
+        except TypeError:
+            pass
+        raise InvalidAction(f"action {action!r} does not lie in MultiDiscrete({list(self._nvec)})")
 
     def _finish_step(self, result: ToolResult) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
         episode = self.episode
@@ -175,3 +183,13 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         if self.episode is None:
             raise ResetNeeded("there is nothing to render before reset()")
         return render_text(self.episode, self.result)
+
+
+def _with(seeds: Seeds, given: Any) -> Seeds:
+    """Return `seeds` with those of `given` in place of their own."""
+    if given is None:
+        return seeds
+    wrong = not isinstance(given, Mapping) or set(given) - set(Seeds._fields)
+    if wrong or any(type(value) is not int or value < 0 for value in given.values()):
+        raise OverrideError(f"seeds: {given!r} is not a mapping of some of {', '.join(Seeds._fields)} to integers >= 0")
+    return seeds._replace(**given)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import InvalidAction
 from gymnasium.utils import RecordConstructorArgs
 
 from fieldops_gym.envs.tool_call_env import FieldOpsEnv
@@ -25,6 +27,8 @@ class CallMenu(gymnasium.Wrapper, RecordConstructorArgs):
         base = env.unwrapped
         if not isinstance(base, FieldOpsEnv):
             raise TypeError(f"CallMenu wraps a FieldOps environment, not {type(base).__name__}")
+        if env.action_space != base.action_space:
+            raise TypeError(f"CallMenu goes around the array action, not around {env.action_space}")
         self._base = base
         self._catalogue = base.layout.catalogue
         self._actions = self._catalogue.actions
@@ -39,12 +43,19 @@ class CallMenu(gymnasium.Wrapper, RecordConstructorArgs):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Make the call that the menu has at `action`. Raises `InvalidAction` outside the menu."""
-        index = int(action)
-        if not 0 <= index < len(self.labels):
-            raise gymnasium.error.InvalidAction(f"action {index} is not an entry of the menu (0 to {len(self.labels) - 1})")
-        observation, reward, terminated, truncated, info = self.env.step(self._actions[index])
+        entry = self._entry(action)
+        observation, reward, terminated, truncated, info = self.env.step(self._actions[entry])
         info["action_mask"] = self._catalogue.menu_mask(info["action_mask"])
         return observation, float(reward), terminated, truncated, info
+
+    def _entry(self, action: Any) -> int:
+        try:
+            entry = index(action)
+        except TypeError:
+            entry = -1
+        if not 0 <= entry < len(self.labels):
+            raise InvalidAction(f"action {action!r} is not an entry of the menu (0 to {len(self.labels) - 1})")
+        return entry
 
     def action_masks(self) -> np.ndarray:
         """Return which entries are legal now."""

@@ -8,6 +8,8 @@ from typing import Any
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
+from fieldops_gym.core.overrides import merge
+
 MODES = ("replace", "append")
 
 
@@ -16,16 +18,17 @@ class FaultInjection(gymnasium.Wrapper, RecordConstructorArgs):
 
     `faults` is a sequence of ids of the fault catalogue, or of mappings with `fault` and, if wanted, `nth` (which call,
     from 1), `times` (0: from then on), `values`. Of several wrappers the outermost has the last word; the reset option of
-    the same name beats them all.
+    the same name beats them all. Raises `OverrideError` for what is no list of faults.
     """
 
     def __init__(self, env: gymnasium.Env, faults: Sequence[Any] = (), mode: str = "replace") -> None:
         if mode not in MODES:
             raise ValueError(f"mode: {mode!r} is none of {MODES}")
-        faults = tuple(faults)
+        layer = {"faults": faults if mode == "replace" else {"append": faults}}
+        merge([layer])
         RecordConstructorArgs.__init__(self, faults=faults, mode=mode)
         gymnasium.Wrapper.__init__(self, env)
-        self._layer = {"faults": list(faults) if mode == "replace" else {"append": list(faults)}}
+        self._layer = layer
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Forward seed and options with this wrapper's layer put under those of the wrappers around it."""

@@ -9,6 +9,7 @@ import gymnasium
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
+from fieldops_gym.core.calls import as_call
 from fieldops_gym.core.canonical import plain
 from fieldops_gym.core.episode import Episode
 from fieldops_gym.core.tools import json_schema
@@ -22,8 +23,8 @@ class JsonCalls(gymnasium.Wrapper, RecordConstructorArgs):
     """Take calls as JSON, `{"tool": ..., "arguments": {...}}`, and answer in JSON.
 
     The first observation is the brief: the request, the tools as JSON Schema, the budget, and the records it names. Later
-    ones are results. Text or bytes that are no call are refused, logged and charged; nothing raises. `JsonCalls` replaces
-    the array action, so it goes around the environment itself and around wrappers that leave actions alone.
+    ones are results. Text or bytes that are no call are refused, logged and charged; nothing raises. `JsonCalls` takes the
+    place of the array action: it goes around wrappers that hand actions on as they are, and not around `CallMenu`.
     """
 
     def __init__(self, env: gymnasium.Env) -> None:
@@ -32,8 +33,10 @@ class JsonCalls(gymnasium.Wrapper, RecordConstructorArgs):
         base = env.unwrapped
         if not isinstance(base, FieldOpsEnv):
             raise TypeError(f"JsonCalls wraps a FieldOps environment, not {type(base).__name__}")
+        if env.action_space != base.action_space:
+            raise TypeError(f"JsonCalls goes around the array action, not around {env.action_space}")
         self._base = base
-        characters = "".join(chr(code) for code in range(32, 127)) + "\n\t"
+        characters = "".join(chr(code) for code in range(32, 128)) + "\n\t"
         self.action_space = spaces.Text(max_length=LONGEST, charset=characters)
         self.observation_space = spaces.Text(max_length=LONGEST, charset=characters)
 
@@ -45,9 +48,9 @@ class JsonCalls(gymnasium.Wrapper, RecordConstructorArgs):
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Make one call and return its result as JSON."""
-        _, reward, terminated, truncated, info = self._base.send_json(action)
+        _, reward, terminated, truncated, info = self.env.step(as_call(action))
         assert self._base.result is not None
-        return self._base.result.to_json(), reward, terminated, truncated, info
+        return self._base.result.to_json(), float(reward), terminated, truncated, info
 
 
 def brief_json(episode: Episode) -> str:
