@@ -18,4 +18,4 @@ class RandomAgent:
         catalogue = view.layout.catalogue
         legal = view.menu_mask().nonzero()[0].tolist()
         choice = self._stream.draw(view.meters.turns).pick(legal)
-        return catalogue.decode(catalogue.entries[choice].action, view.id_at)
+        return catalogue.decode(catalogue.plan(catalogue.entries[choice].action), view.rows)[0]

@@ -6,9 +6,9 @@ Importing this package registers its environments: `gymnasium.make("FieldOps-Eff
 
 from fieldops_gym.core.calls import Code, Status, ToolCall
 from fieldops_gym.core.episode import Episode, Step, replay
-from fieldops_gym.core.gateway import ToolResult
 from fieldops_gym.core.judging import Grade, Judged, Trial, Verdict
 from fieldops_gym.core.overrides import merge
+from fieldops_gym.core.passage import ToolResult
 from fieldops_gym.core.scenario import Brief, Coordinates
 from fieldops_gym.core.streams import Seeds, evaluation_seeds, training_seeds
 from fieldops_gym.core.view import View

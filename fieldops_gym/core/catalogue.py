@@ -6,7 +6,7 @@ are ignored. The menu lists every call there can be, once; its masks are exact f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from fieldops_gym.core.calls import ToolCall
 from fieldops_gym.core.tools import Argument, Choice, Quantity, Ref, Text, Tool
+from fieldops_gym.core.world import make
 
 
 class Slot(NamedTuple):
@@ -31,6 +32,17 @@ class Entry(NamedTuple):
     action: tuple[int, ...]
     needs: tuple[tuple[str, int], ...]
     label: str
+
+
+class Planned(NamedTuple):
+    """An action taken apart: its tool, and per argument (by name) its value, or the view positions it may refer to.
+
+    `order` turns values by name into values in the order of the tool's arguments.
+    """
+
+    tool: Tool
+    parts: tuple[tuple[str, Any, tuple[tuple[str, int], ...]], ...]
+    order: tuple[int, ...]
 
 
 class _Option(NamedTuple):
@@ -150,26 +162,45 @@ class Catalogue:
         values = _values(arg)
         return ("fixed", arg.name, values[0]) if len(values) == 1 else ("word", arg.name, (self.slot_of[arg.name], values))
 
-    def decode(self, action: Sequence[int], id_at: Callable[[str, int], str | None]) -> ToolCall:
-        """Return the call that `action` stands for; `id_at(table, position)` looks into the view.
-
-        A reference to an empty position is left out, so that it is refused for what it is: a missing argument.
-        """
-        args = []
-        for kind, name, spec in self._decoders[action[0]]:
+    def plan(self, choice: Sequence[int]) -> Planned:
+        """Return what an element of the action space stands for, up to the view."""
+        tool = self.tools[choice[0]]
+        parts = []
+        for kind, name, spec in self._decoders[choice[0]]:
             if kind == "word":
-                args.append((name, spec[1][action[spec[0]]]))
+                parts.append((name, spec[1][choice[spec[0]]], ()))
             elif kind == "fixed":
-                if spec != "":
-                    args.append((name, spec))
+                parts.append((name, spec, ()))
             else:
-                places = spec if kind == "ref" else spec[1][action[spec[0]]]
-                for slot, table in places:
-                    found = id_at(table, action[slot]) if action[slot] else None
-                    if found is not None:
-                        args.append((name, found))
+                places = spec if kind == "ref" else spec[1][choice[spec[0]]]
+                parts.append((name, None, tuple((table, choice[slot]) for slot, table in places if choice[slot])))
+        order = tuple([part[0] for part in parts].index(arg.name) for arg in tool.args)
+        return Planned(tool, tuple(parts), order)
+
+    def decode(self, planned: Planned, rows: Mapping[str, Sequence[Any]]) -> tuple[ToolCall, tuple[Any, ...] | None]:
+        """Return the call that a plan comes to over the rows of a view, and its values in the order of the tool's arguments.
+
+        A reference to an empty position is left out, and the values are None, so that the call is refused for what it is:
+        one with a missing argument.
+        """
+        args, values, whole = [], [], True
+        for name, value, places in planned.parts:
+            if value is None:
+                for table, position in places:
+                    there = rows[table]
+                    if position <= len(there):
+                        value = there[position - 1].id
                         break
-        return ToolCall(self.tools[action[0]].name, tuple(args))
+                else:
+                    whole = False
+                    continue
+            values.append(value)
+            if value != "":
+                args.append((name, value))
+        call = make(ToolCall, (planned.tool.name, tuple(args), ""))
+        if not whole:
+            return call, None
+        return call, tuple([values[index] for index in planned.order])
 
 
 def _by_name(tool: Tool) -> list[Argument]:

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from fieldops_gym.core.calls import ToolCall, as_call
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
-from fieldops_gym.core.gateway import HARNESS, Gateway, ToolResult
+from fieldops_gym.core.gateway import HARNESS, Gateway
 from fieldops_gym.core.judging import Account, Trial
+from fieldops_gym.core.passage import ToolResult
 from fieldops_gym.core.scenario import Coordinates, build_scenario
 from fieldops_gym.core.view import View
-from fieldops_gym.core.world import World, Write
+from fieldops_gym.core.world import World, Write, make
 
 
 class EpisodeError(Exception):
@@ -48,6 +49,7 @@ class Episode:
         self.world = World(self.scenario.start)
         self.gateway = Gateway(domain, self.scenario, self.world)
         self.lead = self.scenario.lead
+        self._limits = self.scenario.limits
         self.lead_view = self.gateway.view(self.lead)
         self.steps: list[Step] = []
         self.ended = False
@@ -71,14 +73,17 @@ class Episode:
         """
         return self.send(as_call(call), seat or self.lead)
 
-    def send(self, call: ToolCall, seat: str) -> ToolResult:
-        """Make a call that is known to be well-formed, as the array faces do."""
+    def send(self, call: ToolCall, seat: str, values: tuple[Any, ...] | None = None) -> ToolResult:
+        """Make a call that is known to be well-formed, as the array faces do.
+
+        `values` are its arguments in the tool's order, where they were taken from the seat's own view.
+        """
         if self.ended:
             raise EpisodeError(f"the episode has ended ({self.ending}); reset it, or start another one")
         if seat != self.lead and seat not in self.scenario.outside:
             raise EpisodeError(f"seat '{seat}' is not played from outside here; set people={{'{seat}': 'outside'}}")
-        self.steps.append(Step(seat, call))
-        return self._after(self.gateway.call(seat, call))
+        self.steps.append(make(Step, (seat, call, False)))
+        return self._after(self.gateway.call(seat, call, values))
 
     def crash(self) -> ToolResult:
         """Let the lead seat's process die now; it starts again with the brief and its journal only."""
@@ -91,19 +96,15 @@ class Episode:
         if self.gateway.closing is not None:
             self._end("finished")
         else:
-            meter = self._used_up()
-            if meter:
-                self._end(f"budget:{meter}")
+            limits, meters = self._limits, self.gateway.meters
+            if self.gateway.clock >= limits.simulated_time:
+                self._end("budget:simulated_time")
+            elif meters.turns >= limits.turns:
+                self._end("budget:turns")
+            elif meters.tool_calls >= limits.tool_calls:
+                self._end("budget:tool_calls")
         result.ended = self.ended
         return result
-
-    def _used_up(self) -> str:
-        limits, meters = self.scenario.limits, self.world.tables["meters"][self.lead]
-        if self.gateway.clock >= limits.simulated_time:
-            return "simulated_time"
-        if meters.turns >= limits.turns:
-            return "turns"
-        return "tool_calls" if meters.tool_calls >= limits.tool_calls else ""
 
     def _end(self, ending: str) -> None:
         """Close the run: teardown, settle the agenda to the horizon, and set down the account."""

@@ -69,11 +69,15 @@ class Message(NamedTuple):
 
 
 class PersonReply(NamedTuple):
-    """A scripted person's decision: the numbered rule it follows, the delay in seconds, and the act, None for silence."""
+    """A scripted person's decision: the numbered rule it follows, the delay in seconds, and the act, None for silence.
+
+    `repeats` marks that it was asked the same again.
+    """
 
     rule: str
     delay: int
     act: ToolCall | None
+    repeats: bool = False
 
 
 class Asked(NamedTuple):
@@ -85,8 +89,8 @@ class Asked(NamedTuple):
     rule: str
 
 
-Policy = Callable[[Any, Request, Persona, PersonaState, Callable[[int], int]], PersonReply]
-"""`policy(view, request, persona, state, delay)`: `delay(turn)` draws that turn's delay from the interaction seed."""
+Policy = Callable[[Any, Request, Persona, PersonaState, Callable[[PersonaState, int], int]], PersonReply]
+"""`policy(view, request, persona, state, delay)`: `delay(state, turn)` draws that turn's delay from the interaction seed."""
 
 OUTSIDE = "outside"
 """The persona name of a seat that code outside plays through `Episode.call(call, seat=...)`."""

@@ -45,10 +45,13 @@ class ViewTable(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A group of numbers about no single record. `values(view, now)` returns one per entry of `fields`."""
+    """A group of numbers about no single record. `write(view, flat, start)` puts one per entry of `fields` into `flat`.
+
+    It writes rather than returns because one panel, the clock, is written at every step.
+    """
 
     fields: tuple[Field, ...]
-    values: Callable[[View, int], Sequence[float]]
+    write: Callable[[View, np.ndarray, int], None]
 
 
 class Row:
@@ -77,8 +80,9 @@ class Row:
 class Layout:
     """The fixed shape of a seat's view: its catalogue, tables and panels, and where each lies in the flat array.
 
-    `clock` is recomputed whenever time has passed, `situation` whenever something was shown. `absorb(view, call, reply)`
-    notes what replies say beyond records and returns the tables whose features may have changed by it.
+    `clock` is written whenever time has passed, `situation` whenever something was shown or noted. `absorb(view, call,
+    reply)` notes what replies say beyond records and returns the tables whose features that may change, None if nothing
+    was noted.
     """
 
     def __init__(
@@ -87,7 +91,7 @@ class Layout:
         tables: Sequence[ViewTable],
         clock: Panel,
         situation: Panel,
-        absorb: Callable[[View, ToolCall, Reply], Iterable[str]],
+        absorb: Callable[[View, ToolCall, Reply], Sequence[str] | None],
     ) -> None:
         self.tables = {table.name: table for table in tables}
         self.catalogue = Catalogue(tools, {table.name: table.capacity for table in tables})
@@ -102,9 +106,11 @@ class Layout:
             start += width
         self.width = start
         self.pieces = tuple(self.sections.items())
-        self.status_at: dict[str, int] = {status: index for index, status in enumerate(STATUSES)}
-        self.code_at: dict[str, int] = {code: len(STATUSES) + index for index, code in enumerate(CODES)}
-        self.tool_at = {t.name: len(STATUSES) + len(CODES) + i for i, t in enumerate(self.catalogue.tools)}
+        last = self.sections["last"].start
+        self.status_at: dict[str, int] = {status: last + index for index, status in enumerate(STATUSES)}
+        self.code_at: dict[str, int] = {code: last + len(STATUSES) + index for index, code in enumerate(CODES)}
+        self.tool_at = {t.name: last + len(STATUSES) + len(CODES) + i for i, t in enumerate(self.catalogue.tools)}
+        self.clock_at, self.situation_at = self.sections["clock"].start, self.sections["situation"].start
         self.readers = {t.name: tuple(o.name for o in tables if t.name in o.refreshed_by) for t in tables}
         self.tools_by_table = {
             table: tuple(i for i, ways in enumerate(self.catalogue.alternatives) if any(table in way for way in ways))
@@ -197,13 +203,21 @@ class View:
     def absorb(self, call: ToolCall, reply: Reply, showings: Sequence[Showing], now: int) -> None:
         """Take in a reply to this seat's own call."""
         self.now = now
-        changed = self._show(showings)
-        changed.update(self.layout.absorb(self, call, reply))
-        self._mark_last(call, reply)
-        self._recompute(changed)
+        changed = self._show(showings) if showings else None
+        noted = self.layout.absorb(self, call, reply)
+        self._mark_last(call.tool, reply.status, reply.code)
+        if changed or noted is not None:
+            self._recompute((changed or set()).union(noted or ()))
 
-    def _show(self, showings: Sequence[Showing]) -> set[str]:
-        changed: set[str] = set()
+    def deliver(self, showings: Sequence[Showing], now: int) -> None:
+        """Take in a request that was put before this seat: a request is a person's brief."""
+        self.now = now
+        changed = self._show(showings)
+        if changed:
+            self._recompute(changed)
+
+    def _show(self, showings: Sequence[Showing]) -> set[str] | None:
+        changed: set[str] | None = None
         by_id = self.by_id
         for table, record, detail, _ in showings:
             row = by_id.get(record[0])
@@ -214,7 +228,10 @@ class View:
             row.record = record
             if detail:
                 row.full = record
-            changed.add(table)
+            if changed is None:
+                changed = {table}
+            else:
+                changed.add(table)
         return changed
 
     def _add(self, table: str, key: str) -> Row:
@@ -231,43 +248,37 @@ class View:
                 self._judge_tools(self.layout.tools_by_table[table])
         return row
 
-    def _mark_last(self, call: ToolCall, reply: Reply) -> None:
+    def _mark_last(self, tool: str, status: str, code: str) -> None:
         layout, flat = self.layout, self.flat
-        base = layout.sections["last"].start
         for index in self._last:
             flat[index] = 0.0
-        marks = [base + layout.status_at[reply.status]]
-        if reply.code:
-            marks.append(base + layout.code_at[reply.code])
-        tool = layout.tool_at.get(call.tool)
-        if tool is not None:
-            marks.append(base + tool)
+        at = layout.status_at[status]
+        marks = (at, layout.code_at.get(code, at), layout.tool_at.get(tool, at))
         for index in marks:
             flat[index] = 1.0
-        self._last = tuple(marks)
+        self._last = marks
 
     def _recompute(self, changed: set[str]) -> None:
         layout, flat = self.layout, self.flat
-        if changed:
-            tables = set(changed)
-            for name in changed:
-                tables.update(layout.readers.get(name, ()))
-            for name in tables:
-                table = layout.tables.get(name)
-                if table is None or table.features is None:
-                    continue
-                width, start = len(table.fields), layout.sections[name].start
-                for row in self.rows[name]:
-                    flat[start : start + width] = table.features(self, row)
-                    start += width
-        flat[layout.sections["situation"]] = layout.situation.values(self, self.now)
+        tables = set(changed)
+        for name in changed:
+            tables.update(layout.readers[name])
+        for name in tables:
+            table = layout.tables[name]
+            if table.features is None:
+                continue
+            width, start = len(table.fields), layout.sections[name].start
+            for row in self.rows[name]:
+                flat[start : start + width] = table.features(self, row)
+                start += width
+        layout.situation.write(self, flat, layout.situation_at)
 
     def tick(self, now: int, meters: Any, blocked: frozenset[Consequence]) -> None:
         """Bring clock and meters up to `now` (simulated seconds); `blocked` are classes whose budget is used up."""
         self.now = now
         self.meters = meters
-        self.flat[self.layout.sections["clock"]] = self.layout.clock.values(self, now)
-        if blocked != self.blocked:
+        self.layout.clock.write(self, self.flat, self.layout.clock_at)
+        if blocked is not self.blocked:
             self.blocked = blocked
             self._judge_tools(range(len(self.layout.catalogue.tools)))
 
@@ -295,7 +306,7 @@ class View:
     def last_call(self, tool: str) -> bool:
         """Whether the last result was one of `tool`."""
         layout = self.layout
-        return bool(self.flat[layout.sections["last"].start + layout.tool_at[tool]])
+        return bool(self.flat[layout.tool_at[tool]])
 
     def observation(self) -> dict[str, np.ndarray]:
         """Return a fresh observation: float32 arrays, one per section, each in [-1, 1]."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from fieldops_gym.core.canonical import plain
 from fieldops_gym.core.episode import Episode
-from fieldops_gym.core.gateway import ToolResult
+from fieldops_gym.core.passage import ToolResult
 from fieldops_gym.core.view import Row
 
 WIDTH = 110

@@ -13,10 +13,11 @@ import numpy as np
 from gymnasium.error import InvalidAction, ResetNeeded
 
 from fieldops_gym.core.calls import ToolCall
+from fieldops_gym.core.catalogue import Planned
 from fieldops_gym.core.episode import Episode
-from fieldops_gym.core.gateway import ToolResult
 from fieldops_gym.core.judging import Grade, Outcome
 from fieldops_gym.core.overrides import KEYS, OverrideError, merge
+from fieldops_gym.core.passage import ToolResult
 from fieldops_gym.core.scenario import Coordinates
 from fieldops_gym.core.streams import Seeds, Stream, evaluation_seeds, training_seeds
 from fieldops_gym.domains import DOMAINS
@@ -26,6 +27,9 @@ from fieldops_gym.graders import grade, invariants_of, judge_so_far
 from fieldops_gym.packs import load_tasks
 
 LOGGER = logging.getLogger("fieldops_gym")
+
+MOST_PLANS = 4096
+"""How many actions an environment remembers taken apart."""
 
 VERDICTS = ("end", "every_step")
 OPTIONS = ("card", "variant", "seeds", "layers", *KEYS)
@@ -72,7 +76,7 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         self.invariants = tuple(invariant.id for invariant in invariants_of(self.domain))
         self.action_space = action_space(self.layout)
         self.observation_space = observation_space(self.layout)
-        self._nvec = self.layout.catalogue.nvec
+        self._plans: dict[bytes | None, Planned] = {}
         self._no_verdicts = np.zeros(len(self.invariants), dtype=np.int8)
         self._root: int | None = None
         self._draws = 0
@@ -125,20 +129,24 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
             raise ResetNeeded("the episode has ended or never began: call reset() before step()")
         if isinstance(action, ToolCall):
             return self._finish_step(episode.call(action))
-        call = self.layout.catalogue.decode(self._read(action), episode.lead_view.id_at)
-        return self._finish_step(episode.send(call, episode.lead))
+        key = action.tobytes() if isinstance(action, np.ndarray) and action.dtype == np.int64 else None
+        planned = self._plans.get(key) or self._plan(action, key)
+        call, values = self.layout.catalogue.decode(planned, episode.lead_view.rows)
+        return self._finish_step(episode.send(call, episode.lead, values))
 
-    def _read(self, action: Any) -> list[int]:
+    def _plan(self, action: Any, key: bytes | None) -> Planned:
+        """Take an action apart, and remember it: policies come back to the same few hundred."""
+        sizes = self.layout.catalogue.nvec
         try:
-            if isinstance(action, np.ndarray):
-                choice = action.tolist() if action.dtype.kind in "iu" else []
-            else:
-                choice = [index(part) for part in action]
-            if len(choice) == len(self._nvec) and all(0 <= n < size for n, size in zip(choice, self._nvec, strict=True)):
-                return choice
+            choice = [index(part) for part in action]
         except TypeError:
-            pass
-        raise InvalidAction(f"action {action!r} does not lie in MultiDiscrete({list(self._nvec)})")
+            choice = []
+        if len(choice) != len(sizes) or not all(0 <= n < size for n, size in zip(choice, sizes, strict=True)):
+            raise InvalidAction(f"action {action!r} does not lie in MultiDiscrete({list(sizes)})")
+        planned = self.layout.catalogue.plan(choice)
+        if key is not None and len(self._plans) < MOST_PLANS:
+            self._plans[key] = planned
+        return planned
 
     def _finish_step(self, result: ToolResult) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
         episode = self.episode

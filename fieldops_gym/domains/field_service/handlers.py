@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from fieldops_gym.core.calls import Code
 from fieldops_gym.core.canonical import digest
-from fieldops_gym.core.gateway import Context
+from fieldops_gym.core.passage import Context
 from fieldops_gym.core.people import Message
 from fieldops_gym.core.tools import AT_COMMIT, Outcome, Request, Showing
 from fieldops_gym.core.world import World, Write

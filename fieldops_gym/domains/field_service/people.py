@@ -17,15 +17,17 @@ from fieldops_gym.core.view import View
 SILENCE = "silence"
 
 
-def respond(view: View, request: Request, persona: Persona, state: PersonaState, delay: Callable[[int], int]) -> PersonReply:
+def respond(
+    view: View, request: Request, persona: Persona, state: PersonaState, delay: Callable[[PersonaState, int], int]
+) -> PersonReply:
     """Answer a request or a message. Decides only from the view, the request and the persona."""
     answer = dict(persona.answers).get(request.kind, SILENCE)
     turn = state.turns + 1
     if request.kind == "approval":
-        return _decide(view, request, answer, delay(turn))
+        return _decide(view, request, answer, delay(state, turn))
     if state.turns >= persona.turn_cap or answer == SILENCE:
         return PersonReply("H-4", 0, None)
-    return PersonReply("H-3", delay(turn), ToolCall.of("say", message=request.ref, act=answer))
+    return PersonReply("H-3", delay(state, turn), ToolCall("say", (("act", answer), ("message", request.ref))))
 
 
 def _decide(view: View, request: Request, answer: str, delay: int) -> PersonReply:
@@ -38,8 +40,8 @@ def _decide(view: View, request: Request, answer: str, delay: int) -> PersonRepl
     if plan is None or plan["hash"] != row["hash"] or plan["status"] != "frozen":
         return PersonReply("H-2", delay, ToolCall.of("decide", request=request.ref, disposition="declined"))
     earlier = [r for r in view.rows["request"] if r["proposal"] == row["proposal"] and r.id != row.id]
-    rule = "H-5 repeat" if earlier else "H-1"
-    return PersonReply(rule, delay, ToolCall.of("decide", request=request.ref, disposition=answer))
+    act = ToolCall.of("decide", request=request.ref, disposition=answer)
+    return PersonReply("H-5" if earlier else "H-1", delay, act, repeats=bool(earlier))
 
 
 POLICIES_BY_SEAT: dict[str, Policy] = dict.fromkeys(("approver", "requester", "colleague"), respond)

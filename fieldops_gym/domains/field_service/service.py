@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fieldops_gym.core.calls import Code
-from fieldops_gym.core.gateway import Context
+from fieldops_gym.core.passage import Context
 from fieldops_gym.core.tools import AT_COMMIT, Outcome, Showing
 from fieldops_gym.core.world import Write
 from fieldops_gym.domains.field_service.records import AuditEntry, Intent, LedgerEntry, Proposal, Reservation

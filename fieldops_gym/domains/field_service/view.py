@@ -6,7 +6,7 @@ a tenant or a card, so that unseen ones are not strange numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fieldops_gym.core.calls import Code, Status, ToolCall
@@ -17,9 +17,12 @@ from fieldops_gym.core.world import World
 from fieldops_gym.domains.field_service import rules
 from fieldops_gym.domains.field_service.handlers import Asked, Journal, Told
 from fieldops_gym.domains.field_service.service import Dispatched, ReadBack, Reconciled
-from fieldops_gym.domains.field_service.tools import KINDS_TOLD, TOOLS
+from fieldops_gym.domains.field_service.tools import KINDS_TOLD, PEOPLE_SEATS, TOOLS
 
 PROPOSALS = rules.MAX_PROPOSALS
+DECISIONS = PROPOSALS * rules.MAX_REQUESTS_EACH
+"""How many decisions people can be asked for; each brings a message, and so does each answer to a message."""
+
 DAY = 24 * 3600
 
 SENT_STATES = ("not_sent", "open", "stale", "absent", "known", "conflict")
@@ -277,9 +280,7 @@ TABLES: tuple[ViewTable, ...] = (
         proposal_features,
         ("draft", "approval", "person"),
     ),
-    ViewTable(
-        "approval", PROPOSALS * rules.MAX_REQUESTS_EACH, ("id", "proposal", "hash", "by", "disposition", "at", "expires")
-    ),
+    ViewTable("approval", DECISIONS, ("id", "proposal", "hash", "by", "disposition", "at", "expires")),
     ViewTable(
         "reservation",
         4,
@@ -297,39 +298,34 @@ TABLES: tuple[ViewTable, ...] = (
         reservation_features,
         (),
     ),
-    ViewTable("message", 16, ("id", "sender", "act", "about", "at", "note")),
+    ViewTable("message", len(PEOPLE_SEATS) * rules.MAX_MESSAGES + DECISIONS, ("id", "sender", "act", "about", "at", "note")),
 )
 
 PERSON_TABLES: tuple[ViewTable, ...] = (
     ViewTable(
         "proposal", PROPOSALS, ("id", "hash", "incident", "part", "slot", "citations", "alternatives", "consequence", "status")
     ),
-    ViewTable("request", PROPOSALS * rules.MAX_REQUESTS_EACH, ("id", "proposal", "hash", "person", "at")),
+    ViewTable("request", DECISIONS, ("id", "proposal", "hash", "person", "at")),
     ViewTable("message", rules.MAX_MESSAGES, ("id", "sender", "act", "about", "at", "note")),
 )
 
 
-def clock_values(view: View, now: int) -> Sequence[float]:
-    """Time and budget, each as the share that is left."""
-    limits, used = view.limits, view.meters
-    turns, calls, retries, attempts, seconds = limits
-    incident, delegation = first(view, "incident"), first(view, "delegation")
-    expiries = [_approval_left(view, row.id, now) for row in view.rows["proposal"]] if view.rows["approval"] else []
-    return (
-        _left(seconds - now, seconds),
-        _left(incident.record.deadline - now, DAY) if incident else 0.0,
-        _left(delegation.record.expires - now, 2 * DAY) if delegation else 0.0,
-        _left(turns - used.turns, turns),
-        _left(calls - used.tool_calls, calls),
-        _left(retries - used.retries, retries),
-        _left(attempts - used.effect_attempts, attempts),
-        *expiries,
-        *(0.0,) * (PROPOSALS - len(expiries)),
-    )
-
-
-def _left(rest: int, whole: int) -> float:
-    return min(1.0, max(0.0, rest / whole)) if whole else 0.0
+def write_clock(view: View, flat: Any, at: int) -> None:
+    """Time and budget, each as the share that is left. Only what time or a call changes is written at every step."""
+    now, (turns, calls, retries, attempts, seconds), rows = view.now, view.limits, view.rows
+    _, used_turns, used_calls, used_retries, used_attempts = view.meters
+    flat[at] = (seconds - now) / seconds if now < seconds else 0.0
+    left = rows["incident"][0].record.deadline - now
+    flat[at + 1] = left / DAY if left > 0 else 0.0
+    left = rows["delegation"][0].record.expires - now
+    flat[at + 2] = left / (2 * DAY) if left > 0 else 0.0
+    flat[at + 3] = (turns - used_turns) / turns if turns > used_turns else 0.0
+    flat[at + 4] = (calls - used_calls) / calls if calls > used_calls else 0.0
+    flat[at + 5] = (retries - used_retries) / retries if retries > used_retries else 0.0
+    flat[at + 6] = (attempts - used_attempts) / attempts if attempts > used_attempts else 0.0
+    if rows["approval"]:
+        for row in rows["proposal"]:
+            flat[at + 6 + row.position] = _approval_left(view, row.id, now)
 
 
 def _approval_left(view: View, proposal: str, now: int) -> float:
@@ -338,7 +334,7 @@ def _approval_left(view: View, proposal: str, now: int) -> float:
         for row in view.rows["approval"]
         if row.record.proposal == proposal and row.record.disposition == "approved"
     ]
-    return _left(max(ends) - now, rules.APPROVAL_SECONDS) if ends else 0.0
+    return max(0.0, (max(ends) - now) / rules.APPROVAL_SECONDS) if ends else 0.0
 
 
 CLOCK = Panel(
@@ -355,22 +351,22 @@ CLOCK = Panel(
             for n in range(1, PROPOSALS + 1)
         ),
     ),
-    clock_values,
+    write_clock,
 )
 
 
-def situation_values(view: View, now: int) -> Sequence[float]:
+def write_situation(view: View, flat: Any, at: int) -> None:
     """What is known that is about no single record."""
     note, rows = seat_note(view), view.rows
     told = [kind for _, kind in note.told]
-    unresolved = sum(proposal_note(view, row.id).sent in ("open", "stale") for row in rows["proposal"])
-    return (
+    unresolved = sum([proposal_note(view, row.id).sent in ("open", "stale") for row in rows["proposal"]])
+    flat[at : at + 5 + len(KINDS_TOLD)] = (
         yes(view.restarted),
         yes(note.journal),
         yes(machine(view) is not None),
         yes(len(rows["person"]) > 1),
-        min(1.0, unresolved / PROPOSALS),
-        *(1.0 if kind in told else 0.0 for kind in KINDS_TOLD),
+        unresolved / PROPOSALS,
+        *[1.0 if kind in told else 0.0 for kind in KINDS_TOLD],
     )
 
 
@@ -383,62 +379,76 @@ SITUATION = Panel(
         ("open", "dispatches without a known outcome, over the number of proposals there can be"),
         *((f"told_{kind}", f"somebody was told: {kind}") for kind in KINDS_TOLD),
     ),
-    situation_values,
+    write_situation,
 )
 
 
-def no_values(view: View, now: int) -> Sequence[float]:
+def write_nothing(view: View, flat: Any, at: int) -> None:
     """People's seats have no panels."""
-    return ()
 
 
-NO_PANEL = Panel((), no_values)
+NO_PANEL = Panel((), write_nothing)
 
 
-def absorb(view: View, call: ToolCall, reply: Reply) -> Iterable[str]:
-    """Note what a reply says beyond records; return the tables whose features it may change."""
-    facts = reply.facts
-    kind = type(facts)
-    if kind is Dispatched:
-        _note(view, facts.proposal, sent="known", reservation=facts.reservation)
-    elif call.tool == "reserve" and reply.code in (Code.TIMEOUT, Code.NOT_SENT, Code.CONFLICT):
-        state = {Code.TIMEOUT: "open", Code.NOT_SENT: "not_sent", Code.CONFLICT: "conflict"}[Code(reply.code)]
-        _note(view, dict(call.args).get("proposal", ""), sent=state, sent_by=view.now)
-    elif kind is Reconciled:
-        _reconciled(view, facts)
-    elif kind is ReadBack:
-        view.notes[facts.reservation] = facts
-        return ("reservation", "part", "slot")
-    elif kind is Asked and call.tool == "request_approval":
-        note = proposal_note(view, facts.about)
-        _note(view, facts.about, asked=(*note.asked, facts.person))
-        return ("proposal", "person")
-    elif kind is Told and call.tool == "notify":
-        view.notes[SEAT] = seat_note(view)._replace(told=(*seat_note(view).told, tuple(facts)))
-    elif kind is Journal:
-        _journal(view, facts)
-    elif call.tool == "draft" and reply.status == Status.OK:
-        return {"part": ("part",), "slot": ("slot",), "citation": ("manual",)}.get(dict(call.args)["field"], ("part",))
-    else:
-        return ()
+def absorb(view: View, call: ToolCall, reply: Reply) -> Sequence[str] | None:
+    """Note what a reply says beyond records; return the tables whose features that may change, None if nothing was noted."""
+    noter = NOTERS.get(type(reply.facts))
+    if noter is not None:
+        return noter(view, reply.facts)
+    if call.tool == "reserve" and reply.code in LOST:
+        _note(view, dict(call.args).get("proposal", ""), sent=LOST[reply.code], sent_by=view.now)
+        return ("proposal",)
+    if call.tool == "draft" and reply.status == Status.OK:
+        return DRAFTED[dict(call.args)["field"]]
+    return None
+
+
+LOST: dict[str, str] = {Code.TIMEOUT: "open", Code.NOT_SENT: "not_sent", Code.CONFLICT: "conflict"}
+"""What a dispatch is known to be after an answer that is no success."""
+
+DRAFTED = {"part": ("part",), "slot": ("slot",), "citation": ("manual",), "alternative": ("part",)}
+"""Tables whose rows show whether they are in the draft, by the draft's field."""
+
+
+def _dispatched(view: View, facts: Dispatched) -> Sequence[str]:
+    _note(view, facts.proposal, sent="known", reservation=facts.reservation)
     return ("proposal",)
+
+
+def _read_back(view: View, facts: ReadBack) -> Sequence[str]:
+    view.notes[facts.reservation] = facts
+    return ("reservation", "part", "slot")
+
+
+def _asked(view: View, facts: Asked) -> Sequence[str] | None:
+    if facts.about not in view.by_id:
+        return None
+    note = proposal_note(view, facts.about)
+    _note(view, facts.about, asked=(*note.asked, facts.person))
+    return ("proposal", "person")
+
+
+def _told(view: View, facts: Told) -> Sequence[str]:
+    view.notes[SEAT] = seat_note(view)._replace(told=(*seat_note(view).told, tuple(facts)))
+    return ()
 
 
 def _note(view: View, proposal: str, **fields: Any) -> None:
     view.notes[proposal] = proposal_note(view, proposal)._replace(**fields)
 
 
-def _reconciled(view: View, facts: Reconciled) -> None:
+def _reconciled(view: View, facts: Reconciled) -> Sequence[str]:
     note = proposal_note(view, facts.proposal)
     if facts.found:
         _note(view, facts.proposal, sent="known", reservation=facts.reservation)
     elif note.sent in ("open", "stale", "absent", ""):
         _note(view, facts.proposal, sent="absent" if facts.as_of >= note.sent_by else "stale")
+    return ("proposal",)
 
 
-def _journal(view: View, facts: Journal) -> None:
+def _journal(view: View, facts: Journal) -> Sequence[str]:
     """Take up from the journal what the crash took away."""
-    view.notes[SEAT] = seat_note(view)._replace(journal=True)
+    told = seat_note(view).told
     for kind, record, at in facts.entries:
         if kind == "intended:reserve":
             _note(view, record, sent="open", sent_by=max(at, proposal_note(view, record).sent_by))
@@ -449,8 +459,20 @@ def _journal(view: View, facts: Journal) -> None:
         elif kind in ("answered:not_sent", "answered:conflict"):
             _note(view, record, sent=kind.removeprefix("answered:"))
         elif kind.startswith("intended:notify:"):
-            told = (record, kind.removeprefix("intended:notify:"))
-            view.notes[SEAT] = seat_note(view)._replace(told=(*seat_note(view).told, told))
+            told = (*told, (record, kind.removeprefix("intended:notify:")))
+    view.notes[SEAT] = SeatNote(journal=True, told=told)
+    return ("proposal",)
+
+
+NOTERS: dict[type, Callable[[View, Any], Sequence[str] | None]] = {
+    Dispatched: _dispatched,
+    ReadBack: _read_back,
+    Asked: _asked,
+    Told: _told,
+    Reconciled: _reconciled,
+    Journal: _journal,
+}
+"""What is noted of each kind of facts."""
 
 
 def opening(scenario: Scenario, world: World) -> tuple[Showing, ...]:
@@ -474,9 +496,8 @@ def deliver(world: World, request: Request) -> tuple[Showing, ...]:
     )
 
 
-def nothing_noted(view: View, call: ToolCall, reply: Reply) -> Iterable[str]:
+def nothing_noted(view: View, call: ToolCall, reply: Reply) -> None:
     """People keep no notes beyond what they were shown."""
-    return ()
 
 
 LAYOUTS: dict[str, Layout] = {

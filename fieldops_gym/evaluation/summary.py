@@ -1,0 +1,137 @@
+"""Counting results: pure functions over rows, so that a table read back from `results.jsonl` is the table of the run.
+
+Counts stay apart by card and by segment. There is no overall rate: an average over segments would hide what matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from fieldops_gym.core.judging import Outcome
+from fieldops_gym.evaluation.evidence import Breach
+from fieldops_gym.evaluation.results import RunSettings, TrialRow, TrialStatus
+
+
+class Tally(NamedTuple):
+    """Counts of trials: passed + failed + void + errors = n.
+
+    `raised` of the failed ones failed since the agent raised; `errors` could not be judged, the harness's fault.
+    """
+
+    passed: int = 0
+    failed: int = 0
+    void: int = 0
+    errors: int = 0
+    raised: int = 0
+
+    @property
+    def n(self) -> int:
+        """All trials, whatever became of them."""
+        return self.passed + self.failed + self.void + self.errors
+
+
+class CardTally(NamedTuple):
+    """The counts of one card."""
+
+    card: str
+    segment: str
+    tally: Tally
+
+
+class SegmentTally(NamedTuple):
+    """The counts of all cards of one segment."""
+
+    segment: str
+    cards: tuple[str, ...]
+    tally: Tally
+
+
+class FailureKey(NamedTuple):
+    """What makes two failures the same: card, variant, and the broken invariants (or the status and the error)."""
+
+    card: str
+    variant: str
+    status: str
+    broken: tuple[str, ...]
+    error: str
+
+
+class Failure(NamedTuple):
+    """One kind of failure: how often it came among the trials of its card and variant, and one example of it."""
+
+    key: FailureKey
+    count: int
+    of: int
+    example: TrialRow
+    breaches: tuple[Breach, ...]
+
+
+class Report(NamedTuple):
+    """What a run came to. `out` is where its results are, None when nothing was written."""
+
+    settings: RunSettings
+    rows: tuple[TrialRow, ...]
+    failures: tuple[Failure, ...]
+    out: Path | None = None
+
+
+def tally(rows: Iterable[TrialRow]) -> Tally:
+    """Count rows."""
+    passed = failed = void = errors = raised = 0
+    for row in rows:
+        errors += row.status == TrialStatus.INFRA_ERROR
+        raised += row.status == TrialStatus.AGENT_ERROR
+        if row.status != TrialStatus.INFRA_ERROR:
+            passed += row.outcome == Outcome.PASSED
+            failed += row.outcome == Outcome.FAILED
+            void += row.outcome == Outcome.VOID
+    return Tally(passed, failed, void, errors, raised)
+
+
+def by_card(rows: Sequence[TrialRow]) -> tuple[CardTally, ...]:
+    """Return counts per card, in the order in which cards come."""
+    names = dict.fromkeys((row.card, row.segment) for row in rows)
+    return tuple(CardTally(*name, tally(row for row in rows if (row.card, row.segment) == name)) for name in names)
+
+
+def by_segment(rows: Sequence[TrialRow]) -> tuple[SegmentTally, ...]:
+    """Return counts per segment, in the order in which segments come."""
+    out = []
+    for segment in dict.fromkeys(row.segment for row in rows):
+        of_it = [row for row in rows if row.segment == segment]
+        out.append(SegmentTally(segment, tuple(dict.fromkeys(row.card for row in of_it)), tally(of_it)))
+    return tuple(out)
+
+
+def advisories(rows: Iterable[TrialRow]) -> Mapping[str, int]:
+    """Return how many trials broke each advisory invariant, which counts for nothing."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        for invariant in row.advisory:
+            counts[invariant] = counts.get(invariant, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def failure_key(row: TrialRow) -> FailureKey | None:
+    """Return which kind of failure a row is; None when it passed or is void."""
+    if row.status == TrialStatus.COMPLETED and row.outcome != Outcome.FAILED:
+        return None
+    return FailureKey(row.card, row.variant, row.status, row.broken, row.error)
+
+
+def failures(rows: Sequence[TrialRow], examples: Mapping[FailureKey, tuple[Breach, ...]]) -> tuple[Failure, ...]:
+    """Return the kinds of failure by card and variant, the most frequent first; `examples` has each kind's evidence."""
+    first: dict[FailureKey, TrialRow] = {}
+    count: dict[FailureKey, int] = {}
+    trials: dict[tuple[str, str], int] = {}
+    for row in rows:
+        trials[row.card, row.variant] = trials.get((row.card, row.variant), 0) + 1
+        key = failure_key(row)
+        if key is not None:
+            first.setdefault(key, row)
+            count[key] = count.get(key, 0) + 1
+    place = {name: number for number, name in enumerate(trials)}
+    kinds = sorted(first, key=lambda key: (place[key.card, key.variant], -count[key], first[key].trial))
+    return tuple(Failure(key, count[key], trials[key.card, key.variant], first[key], examples.get(key, ())) for key in kinds)
