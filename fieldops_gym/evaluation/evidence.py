@@ -10,6 +10,9 @@ from fieldops_gym.evaluation.traces import Trace
 LONGEST = 160
 """Characters of an event's text; the whole event is in the trace."""
 
+NAMED = 2
+"""Records named of those that an event wrote or showed."""
+
 
 class Cited(NamedTuple):
     """An event that a verdict cites: its seq, simulated second, actor, kind, and a short text of what it was."""
@@ -112,8 +115,14 @@ def _refused(code: str) -> str:
 def _writes(writes: list[Mapping[str, Any]]) -> str:
     if not writes:
         return ""
-    return " wrote " + ", ".join(f"{w['table']} {w['id']}{' (deleted)' if w['record'] is None else ''}" for w in writes)
+    named = [f"{w['table']} {w['id']}{' (deleted)' if w['record'] is None else ''}" for w in writes[:NAMED]]
+    return f" wrote {_listed(named, len(writes))}"
 
 
 def _shown(shown: list[Mapping[str, Any]]) -> str:
-    return ", showed " + ", ".join(f"{s['table']} {s['id']}" for s in shown) if shown else ""
+    named = [f"{s['table']} {s['id']}" for s in shown[:NAMED]]
+    return f", showed {_listed(named, len(shown))}" if shown else ""
+
+
+def _listed(named: list[str], count: int) -> str:
+    return ", ".join(named) + (f" and {count - len(named)} more" if count > len(named) else "")

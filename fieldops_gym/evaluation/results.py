@@ -8,115 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from fieldops_gym.core.canonical import plain
-from fieldops_gym.core.judging import Grade, Judged, Outcome, Severity
-from fieldops_gym.core.overrides import Overrides
-from fieldops_gym.core.scenario import Coordinates
-from fieldops_gym.core.streams import Seeds
-from fieldops_gym.evaluation.traces import Digests, Trace, TraceError, read_trace
-from fieldops_gym.registry import EnvRow
-
-FORMAT = "fieldops-results/1"
+from fieldops_gym.evaluation.traces import Trace, TraceError, read_trace
+from fieldops_gym.evaluation.trials import RunSettings, TrialRow
 
 
 class ResultsError(Exception):
     """A results directory cannot be used. The message says why and what would be right."""
-
-
-class TrialStatus(StrEnum):
-    """Whether a trial says anything, and of whom. Only `INFRA_ERROR` says nothing about the agent."""
-
-    COMPLETED = "completed"
-    AGENT_ERROR = "agent_error"
-    INFRA_ERROR = "infra_error"
-
-
-class TrialPlan(NamedTuple):
-    """A trial to be run: its id (author id of the card, variant, seed number), segment and coordinates."""
-
-    trial: str
-    segment: str
-    coordinates: Coordinates
-
-
-class RunSettings(NamedTuple):
-    """What decides every result of a run but the agent's code. `pack` is the digest of the tasks, `cards` author ids."""
-
-    format: str
-    version: str
-    env: str
-    domain: str
-    family: str
-    agent: str
-    split: str
-    cards: tuple[str, ...]
-    seeds: int
-    overrides: Overrides
-    pack: str
-
-    @classmethod
-    def of(
-        cls, row: EnvRow, agent: str, split: str, cards: tuple[str, ...], seeds: int, overrides: Overrides, pack: str
-    ) -> RunSettings:
-        """Return settings for an environment, with this package's version."""
-        from fieldops_gym import __version__
-
-        return cls(FORMAT, __version__, row.id, row.domain, row.family, agent, split, cards, seeds, overrides, pack)
-
-
-class TrialRow(NamedTuple):
-    """One line of `results.jsonl`. `outcome`, `ending` and `completion` are empty where there is none.
-
-    `broken` are the invariants that failed the trial, `advisory` those broken that count for nothing. `error` says what
-    was raised. `digests` is None when nothing was kept.
-    """
-
-    trial: str
-    card: str
-    variant: str
-    segment: str
-    seeds: Seeds
-    agent: str
-    status: TrialStatus
-    outcome: str
-    ending: str
-    completion: str
-    broken: tuple[str, ...]
-    advisory: tuple[str, ...]
-    error: str
-    digests: Digests | None
-
-    def to_json(self) -> str:
-        """Return the row as one line of JSON."""
-        return json.dumps(plain(self))
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> TrialRow:
-        """Read a row back from its JSON form."""
-        fields = {name: given[name] for name in cls._fields}
-        fields |= {name: tuple(given[name]) for name in ("broken", "advisory")}
-        fields |= {"seeds": Seeds(**given["seeds"]), "status": TrialStatus(given["status"])}
-        fields["digests"] = None if given["digests"] is None else Digests(**given["digests"])
-        return cls(**fields)
-
-
-def row_of(
-    plan: TrialPlan, settings: RunSettings, status: TrialStatus, grade: Grade | None, error: str, digests: Digests | None
-) -> TrialRow:
-    """Return the row of a trial. An agent that raised has failed; where the harness could not judge there is no outcome."""
-    card, variant, seeds, _ = plan.coordinates
-    judged: tuple[Any, ...] = (Outcome.FAILED if status == TrialStatus.AGENT_ERROR else "", "", "", (), ())
-    if grade is not None:
-        broken = tuple([v.invariant for v in grade.broken()])
-        advisory = tuple([v.invariant for v in grade.verdicts if v.state == Judged.BROKEN and v.severity == Severity.ADVISORY])
-        judged = (grade.outcome, grade.ending, grade.completion, broken, advisory)
-    return TrialRow(plan.trial, card, variant, plan.segment, seeds, settings.agent, status, *judged, error, digests)
 
 
 def read_rows(path: Path) -> tuple[TrialRow, ...]:

@@ -24,13 +24,15 @@ from fieldops_gym.core.streams import Seeds, Stream, evaluation_seeds
 from fieldops_gym.domains import DOMAINS
 from fieldops_gym.evaluation.agents import Agent, AgentSource
 from fieldops_gym.evaluation.evidence import Breach, breaches
-from fieldops_gym.evaluation.results import ResultsDir, ResultsError, RunSettings, TrialPlan, TrialRow, TrialStatus, row_of
+from fieldops_gym.evaluation.results import ResultsDir, ResultsError
 from fieldops_gym.evaluation.summary import FailureKey, Report, failure_key, failures
 from fieldops_gym.evaluation.traces import Trace, trace_of
+from fieldops_gym.evaluation.trials import RunSettings, TrialPlan, TrialRow, TrialStatus, row_of
 from fieldops_gym.graders import grade
 from fieldops_gym.registry import row_of as env_row
 
 AGENT_SEEDS = 2**31
+NO_OVERRIDES = Overrides()
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class TrialRun:
     error: str = ""
 
 
-class _AgentFailure(Exception):
+class _AgentError(Exception):
     """The agent raised. Carries what, and where in its code."""
 
 
@@ -54,7 +56,7 @@ def settings_for(
     cards: tuple[str, ...] | None = None,
     split: str = "train",
     seeds: int = 20,
-    overrides: Overrides = Overrides(),
+    overrides: Overrides = NO_OVERRIDES,
 ) -> RunSettings:
     """Return the settings of a run over a split, or over just the cards named (then the split reads 'named').
 
@@ -93,8 +95,8 @@ def run_trial(domain: Domain, pack: Pack, coordinates: Coordinates, make: Callab
             return TrialRun(TrialStatus.INFRA_ERROR, episode, None, f"unsound at reset: {'; '.join(map(_plainly, unsound))}")
         _play(episode, make, agent_seed(coordinates.seeds))
         return TrialRun(TrialStatus.COMPLETED, episode, grade(domain, episode.trial()))
-    except _AgentFailure as failure:
-        return TrialRun(TrialStatus.AGENT_ERROR, episode, None, str(failure))
+    except _AgentError as raised:
+        return TrialRun(TrialStatus.AGENT_ERROR, episode, None, str(raised))
     except Exception as error:  # whatever else is raised here is a defect of the harness, and must not look like a score
         return TrialRun(TrialStatus.INFRA_ERROR, episode, None, _told(error))
 
@@ -163,7 +165,7 @@ def _resumed(store: ResultsDir | None, plans: tuple[TrialPlan, ...]) -> tuple[Tr
 
 
 def _play(episode: Episode, make: Callable[[], Agent], seed: int) -> None:
-    """Let an agent play to the end; after a crash of its process a new instance goes on. Raises `_AgentFailure`."""
+    """Let an agent play to the end; after a crash of its process a new instance goes on. Raises `_AgentError`."""
     view, lead = episode.view(), episode.lead
     agent = _begin(episode, make, seed, restarted=False)
     result: ToolResult | None = None
@@ -178,7 +180,7 @@ def _begin(episode: Episode, make: Callable[[], Agent], seed: int, restarted: bo
         agent = make()
         agent.start(episode.brief, seed, restarted=restarted)
     except (Exception, SystemExit) as error:
-        raise _AgentFailure(_told(error)) from error
+        raise _AgentError(_told(error)) from error
     return agent
 
 
@@ -187,7 +189,7 @@ def _next_call(agent: Agent, view: Any, result: ToolResult | None) -> ToolCall:
     try:
         return as_call(agent.act(view, result))
     except (Exception, SystemExit) as error:
-        raise _AgentFailure(_told(error)) from error
+        raise _AgentError(_told(error)) from error
 
 
 def _told(error: BaseException) -> str:

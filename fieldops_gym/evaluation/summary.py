@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fieldops_gym.core.judging import Outcome
 from fieldops_gym.evaluation.evidence import Breach
-from fieldops_gym.evaluation.results import RunSettings, TrialRow, TrialStatus
+from fieldops_gym.evaluation.trials import RunSettings, TrialRow, TrialStatus
 
 
 class Tally(NamedTuple):

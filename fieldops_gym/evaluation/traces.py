@@ -7,30 +7,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fieldops_gym.core.canonical import plain
 from fieldops_gym.core.episode import Episode
 from fieldops_gym.core.judging import Grade, Judged, Severity, Verdict
 from fieldops_gym.core.world import GENESIS, chain_digests, tables_digest
-
-if TYPE_CHECKING:
-    from fieldops_gym.evaluation.results import RunSettings, TrialPlan, TrialStatus
+from fieldops_gym.evaluation.trials import Digests, RunSettings, TrialPlan, TrialStatus
 
 FORMAT = "fieldops-trace/1"
 
 
 class TraceError(Exception):
     """A file is not a whole trace. The message names it and says what is missing."""
-
-
-class Digests(NamedTuple):
-    """SHA-256 of the start's tables, of the log (the chain's end), of the final tables, and of the tasks."""
-
-    start: str
-    log: str
-    world: str
-    pack: str
 
 
 class Trace(NamedTuple):

@@ -1,0 +1,168 @@
+"""The command line: `fieldops list` and `fieldops run`.
+
+Exit status: 0 when the run worked, however bad the agent; 1 when a trial could not be judged; 2 when the command itself
+is wrong; 130 when it was interrupted.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from fieldops_gym.core.cards import CardError, Pack
+from fieldops_gym.core.overrides import Overrides, merge
+from fieldops_gym.evaluation import (
+    AgentLoadError,
+    Report,
+    ResultsError,
+    RunSettings,
+    TrialStatus,
+    load_agent,
+    run,
+    settings_for,
+)
+from fieldops_gym.evaluation.agents import AgentSource
+from fieldops_gym.evaluation.report import render
+from fieldops_gym.packs import load_tasks
+from fieldops_gym.registry import ENVIRONMENTS, EnvRow, row_of
+
+UNJUDGED, USAGE, INTERRUPTED = 1, 2, 130
+
+app = typer.Typer(
+    help="Stateful, policy-bound, fault-injected environments for tool-using agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Split(StrEnum):
+    """The splits of cards, and all of them."""
+
+    TRAIN = "train"
+    DEVELOPMENT = "development"
+    HELD_OUT = "held_out"
+    ALL = "all"
+
+
+Tasks = Annotated[Path | None, typer.Option(help="A directory of tasks instead of the shipped ones.", metavar="DIR")]
+
+
+@app.command("list")
+def list_command(tasks: Tasks = None) -> None:
+    """List the environments, and the cards of each."""
+    console = Console(highlight=False)
+    environments = _table("environment", "domain", "family")
+    for row in ENVIRONMENTS:
+        environments.add_row(row.id, row.domain, row.family)
+    console.print(environments)
+    for row in ENVIRONMENTS:
+        pack = _pack(row, tasks)
+        found = [card for _, card in sorted(pack.cards.items()) if card.family == row.family]
+        cards = _table("card", "family", "split", "segment", "variants", "budget")
+        for card in found:
+            cells = (card.id, card.family, pack.splits[card.id].split, card.segment, ", ".join(card.variants), card.contract)
+            cards.add_row(*map(Text, cells))
+        console.print()
+        console.print(cards)
+        for contract in dict.fromkeys(card.contract for card in found):
+            console.print(Text(f"\nbudget {contract}: {_budget(pack, contract)}"))
+
+
+@app.command("run")
+def run_command(
+    env: Annotated[str, typer.Option(help="The environment's id; `fieldops list` shows them.", metavar="ID")],
+    agent: Annotated[str, typer.Option(help="The agent: a class, or a function that makes one.", metavar="MODULE:ATTR")],
+    cards: Annotated[str | None, typer.Option(help="Just these cards, whatever their split.", metavar="X-01,...")] = None,
+    split: Annotated[Split, typer.Option(help="The cards of this split.")] = Split.TRAIN,
+    seeds: Annotated[int, typer.Option(help="Trials per card; its variants take turns.", min=1, metavar="N")] = 20,
+    fault: Annotated[list[str] | None, typer.Option(help="Add this fault to every trial (repeatable).", metavar="ID")] = None,
+    tasks: Tasks = None,
+    out: Annotated[Path | None, typer.Option(help="Keep results and traces in this directory.", metavar="DIR")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that DIR holds.")] = False,
+    failures: Annotated[int, typer.Option(help="Kinds of failure to show; 0 for all.", min=0, metavar="N")] = 10,
+) -> None:
+    """Run an agent on the cards of an environment and say what failed, and why.
+
+    Exit status 0: the run worked, however bad the agent is. 1: a trial could not be judged. 2: the command is wrong.
+    """
+    if resume and out is None:
+        _refuse("--resume needs --out DIR, the directory of the run to go on with")
+    try:
+        row = row_of(env)
+        pack = _pack(row, tasks)
+        overrides = _overrides(pack, fault or [])
+        source = load_agent(agent)
+        chosen = None if cards is None else tuple(name.strip() for name in cards.split(","))
+        settings = settings_for(row.id, source.name, pack, chosen, split.value, seeds, overrides)
+        report = _watched(settings, pack, source, out, resume)
+    except KeyError as error:
+        _refuse(error.args[0])
+    except (AgentLoadError, CardError, ResultsError) as error:
+        _refuse(str(error))
+    except KeyboardInterrupt:
+        kept = "nothing was kept" if out is None else f"go on with --out {out} --resume"
+        Console(stderr=True).print(Text(f"interrupted; {kept}"))
+        raise typer.Exit(INTERRUPTED) from None
+    render(Console(highlight=False), report, failures)
+    if any(row.status == TrialStatus.INFRA_ERROR for row in report.rows):
+        raise typer.Exit(UNJUDGED)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the `fieldops` script."""
+    app()
+
+
+def _watched(settings: RunSettings, pack: Pack, agent: AgentSource, out: Path | None, resume: bool) -> Report:
+    """Run with a progress bar on standard error, if that is a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("trials", total=len(settings.cards) * settings.seeds)
+        return run(settings, pack, agent, out, resume, lambda _: progress.advance(task))
+
+
+def _pack(row: EnvRow, tasks: Path | None) -> Pack:
+    try:
+        return load_tasks(tasks, row.domain)
+    except CardError as error:
+        _refuse(str(error))
+
+
+def _overrides(pack: Pack, faults: list[str]) -> Overrides:
+    for name in faults:
+        if name not in pack.faults:
+            _refuse(f"there is no fault '{name}'; there are {', '.join(sorted(pack.faults))}")
+    return merge([{"faults": {"append": faults}}] if faults else [])
+
+
+def _budget(pack: Pack, contract: str) -> str:
+    limits = pack.contracts[contract].budget
+    units = {"simulated_time": "simulated seconds"}
+    return ", ".join(f"{limit} {units.get(meter, meter.replace('_', ' '))}" for meter, limit in limits.items())
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in columns:
+        table.add_column(name, overflow="fold", min_width=len("approval-required") if name == "segment" else None)
+    return table
+
+
+def _refuse(why: str) -> NoReturn:
+    """End with the exit status of a wrong command, and one line that says why."""
+    typer.echo(f"fieldops: {why}", err=True)
+    raise typer.Exit(USAGE)
+
+
+if __name__ == "__main__":
+    main()

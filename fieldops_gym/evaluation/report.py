@@ -1,0 +1,151 @@
+"""A run's report in a terminal: counts per card and segment, then each kind of failure with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from fieldops_gym.evaluation.evidence import Breach, printable
+from fieldops_gym.evaluation.summary import Failure, Report, Tally, advisories, by_card, by_segment, tally
+from fieldops_gym.evaluation.trials import TrialRow, TrialStatus
+
+SEVERITIES = {"harm": "harm or authority", "wrong": "wrong outcome"}
+EVENTS = 6
+"""Events shown per broken invariant; the trace has them all."""
+
+
+def render(console: Console, report: Report, limit: int) -> None:
+    """Print a report; at most `limit` kinds of failure in full (0 for all of them)."""
+    console.print(_title(report), end="\n\n")
+    console.print(tally_table(report.rows))
+    console.print()
+    notes = _notes(report.rows)
+    if notes:
+        console.print(Text("\n".join(notes), style="dim"), end="\n\n")
+    _print_failures(console, report.failures, limit)
+    console.print(_where(report))
+
+
+def tally_table(rows: Sequence[TrialRow]) -> Table:
+    """Return the table of counts: a row per card, then one per segment that has more than one card."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("card", "segment"):
+        table.add_column(name, overflow="fold")
+    for name in ("passed", "failed", "void", "errors", "of n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for card in by_card(rows):
+        table.add_row(Text(card.card), Text(card.segment), *_counts(card.tally))
+    table.add_section()
+    for segment in by_segment(rows):
+        if len(segment.cards) > 1:
+            table.add_row(Text(f"{len(segment.cards)} cards"), Text(segment.segment), *_counts(segment.tally))
+    return table
+
+
+def _title(report: Report) -> Text:
+    settings = report.settings
+    cards = "1 card" if len(settings.cards) == 1 else f"{len(settings.cards)} cards"
+    seeds = "1 seed" if settings.seeds == 1 else f"{settings.seeds} seeds"
+    which = "named cards" if settings.split == "named" else f"split {settings.split}"
+    faults = [use[0] for use in settings.overrides.extra_faults + (settings.overrides.faults or ())]
+    title = Text(settings.env, style="bold")
+    title.append(f"  {settings.agent}", style="not bold")
+    title.append(f"\nfamily {settings.family}, {which}: {cards} x {seeds}", style="not bold dim")
+    if faults:
+        title.append(f", with fault {', '.join(faults)}", style="not bold dim")
+    return title
+
+
+def _counts(tally: Tally) -> tuple[Text, ...]:
+    styles = (("passed", "green"), ("failed", "red"), ("void", "yellow"), ("errors", "magenta"))
+    counts = []
+    for name, style in styles:
+        count = getattr(tally, name)
+        counts.append(Text(str(count), style=style if count else "dim"))
+    return (*counts, Text(str(tally.n)))
+
+
+def _notes(rows: Sequence[TrialRow]) -> list[str]:
+    total = tally(rows)
+    notes = []
+    if total.raised:
+        notes.append(f"{total.raised} of the failed: the agent raised an error (agent_error)")
+    if total.void:
+        notes.append(f"{total.void} void: nothing broke, but the fault never struck; neither credit nor blame")
+    if total.errors:
+        notes.append(f"{total.errors} errors: the harness could not judge (infra_error); they say nothing of the agent")
+    for invariant, count in advisories(rows).items():
+        notes.append(f"advisory, counts for nothing: {invariant} broken in {count} of {total.n}")
+    return notes
+
+
+def _print_failures(console: Console, failures: Sequence[Failure], limit: int) -> None:
+    shown = failures if limit == 0 else failures[:limit]
+    for failure in shown:
+        _print_failure(console, failure)
+    rest = failures[len(shown) :]
+    if rest:
+        trials = sum(failure.count for failure in rest)
+        text = f"and {len(rest)} more kinds of failure, in {_plural(trials, 'trial')}: --failures 0 shows all"
+        console.print(Text(text, style="bold"), end="\n\n")
+
+
+def _print_failure(console: Console, failure: Failure) -> None:
+    key, example = failure.key, failure.example
+    head = Text(f"{key.card}:{key.variant}", style="bold")
+    head.append(f"  {failure.count} of {_plural(failure.of, 'trial')}", style="bold red")
+    head.append(f", for example {example.trial}", style="not bold dim")
+    if key.status == TrialStatus.COMPLETED:
+        head.append(f": {example.ending}, {example.completion}", style="not bold dim")
+    console.print(head)
+    if key.status != TrialStatus.COMPLETED:
+        who = "the agent raised" if key.status == TrialStatus.AGENT_ERROR else "the harness could not judge"
+        console.print(Padding(_lines([(key.status, f"{who}: {printable(key.error)}")]), (0, 0, 0, 2), expand=False))
+    for breach in failure.breaches:
+        console.print(Padding(_breach_head(breach), (0, 0, 0, 2), expand=False))
+        console.print(Padding(_breach(breach), (0, 0, 0, 4), expand=False))
+    console.print()
+
+
+def _breach_head(breach: Breach) -> Text:
+    head = Text(breach.invariant, style="red")
+    head.append(f"  {SEVERITIES.get(breach.severity, breach.severity)}", style="dim")
+    return head
+
+
+def _breach(breach: Breach) -> Table:
+    lines = [("rule", f"{breach.policy}: {breach.rule}" if breach.rule else breach.policy)]
+    lines += [("expected", breach.expected), ("actual", breach.actual)]
+    for number, event in enumerate(breach.events[:EVENTS]):
+        text = f"#{event.seq} at {event.at} s, {event.actor} {event.kind}: {event.text}"
+        lines.append(("" if number else "proof", text))
+    if len(breach.events) > EVENTS:
+        lines.append(("", f"and {len(breach.events) - EVENTS} more events, in the trace"))
+    if breach.records:
+        lines.append(("records", ", ".join(breach.records)))
+    return _lines(lines)
+
+
+def _lines(pairs: Sequence[tuple[str, str]]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="dim", min_width=8)
+    grid.add_column(overflow="fold")
+    for label, text in pairs:
+        grid.add_row(label, Text(text))
+    return grid
+
+
+def _where(report: Report) -> Text:
+    trials = _plural(len(report.rows), "trial")
+    if report.out is None:
+        return Text(f"{trials}. Nothing was written; --out DIR keeps results and traces.")
+    return Text(f"{trials}. Results in {report.out / 'results.jsonl'}, traces in {report.out / 'traces'}.")
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,127 @@
+"""Trials as data: what a run consists of, what decides it, and the one line that each trial leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from fieldops_gym import __version__
+from fieldops_gym.core.canonical import plain
+from fieldops_gym.core.judging import Grade, Judged, Outcome, Severity
+from fieldops_gym.core.overrides import Overrides
+from fieldops_gym.core.scenario import Coordinates
+from fieldops_gym.core.streams import Seeds
+from fieldops_gym.registry import EnvRow
+
+FORMAT = "fieldops-results/1"
+
+
+class TrialStatus(StrEnum):
+    """Whether a trial says anything, and of whom. Only `INFRA_ERROR` says nothing about the agent."""
+
+    COMPLETED = "completed"
+    AGENT_ERROR = "agent_error"
+    INFRA_ERROR = "infra_error"
+
+
+class TrialPlan(NamedTuple):
+    """A trial to be run: its id (author id of the card, variant, seed number), segment and coordinates."""
+
+    trial: str
+    segment: str
+    coordinates: Coordinates
+
+
+class RunSettings(NamedTuple):
+    """What decides every result of a run but the agent's code. `pack` is the digest of the tasks, `cards` author ids."""
+
+    format: str
+    version: str
+    env: str
+    domain: str
+    family: str
+    agent: str
+    split: str
+    cards: tuple[str, ...]
+    seeds: int
+    overrides: Overrides
+    pack: str
+
+    @classmethod
+    def of(
+        cls, row: EnvRow, agent: str, split: str, cards: tuple[str, ...], seeds: int, overrides: Overrides, pack: str
+    ) -> RunSettings:
+        """Return settings for an environment, with this package's version."""
+        return cls(FORMAT, __version__, row.id, row.domain, row.family, agent, split, cards, seeds, overrides, pack)
+
+
+class Digests(NamedTuple):
+    """SHA-256 of the start's tables, of the log (the chain's end), of the final tables, and of the tasks."""
+
+    start: str
+    log: str
+    world: str
+    pack: str
+
+
+class TrialRow(NamedTuple):
+    """One line of `results.jsonl`. `outcome`, `ending` and `completion` are empty where there is none.
+
+    `broken` are the invariants that failed the trial, `advisory` those broken that count for nothing. `error` says what
+    was raised. `digests` is None when nothing was kept.
+    """
+
+    trial: str
+    card: str
+    variant: str
+    segment: str
+    seeds: Seeds
+    agent: str
+    status: TrialStatus
+    outcome: str
+    ending: str
+    completion: str
+    broken: tuple[str, ...]
+    advisory: tuple[str, ...]
+    error: str
+    digests: Digests | None
+
+    def to_json(self) -> str:
+        """Return the row as one line of JSON."""
+        return json.dumps(plain(self))
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> TrialRow:
+        """Read a row back from its JSON form."""
+        fields = {name: given[name] for name in cls._fields}
+        fields |= {name: tuple(given[name]) for name in ("broken", "advisory")}
+        fields |= {"seeds": Seeds(**given["seeds"]), "status": TrialStatus(given["status"])}
+        fields["digests"] = None if given["digests"] is None else Digests(**given["digests"])
+        return cls(**fields)
+
+
+def outcome_of(status: TrialStatus, grade: Grade | None) -> str:
+    """Return a trial's outcome: an agent that raised has failed; where the harness could not judge there is none."""
+    if grade is not None:
+        return str(grade.outcome)
+    return str(Outcome.FAILED) if status == TrialStatus.AGENT_ERROR else ""
+
+
+def row_of(
+    plan: TrialPlan, settings: RunSettings, status: TrialStatus, grade: Grade | None, error: str, digests: Digests | None
+) -> TrialRow:
+    """Return the row of a trial."""
+    card, variant, seeds, _ = plan.coordinates
+    ending = completion = ""
+    broken: tuple[str, ...] = ()
+    advisory: tuple[str, ...] = ()
+    if grade is not None:
+        ending, completion = grade.ending, grade.completion
+        broken = tuple([v.invariant for v in grade.broken()])
+        advisory = tuple([v.invariant for v in grade.verdicts if v.state == Judged.BROKEN and v.severity == Severity.ADVISORY])
+    return TrialRow(
+        plan.trial, card, variant, plan.segment, seeds, settings.agent,
+        status, outcome_of(status, grade), ending, completion, broken, advisory, error, digests,
+    )  # fmt: skip
