@@ -98,15 +98,16 @@ def run_command(
         _refuse("--resume needs --out DIR, the directory of the run to go on with")
     try:
         row = row_of(env)
+    except KeyError as error:
+        _refuse(error.args[0])
+    try:
         pack = _pack(row, tasks)
         overrides = _overrides(pack, fault or [])
         source = load_agent(agent)
         chosen = None if cards is None else tuple(name.strip() for name in cards.split(","))
         settings = settings_for(row.id, source.name, pack, chosen, split.value, seeds, overrides)
         report = _watched(settings, pack, source, out, resume)
-    except KeyError as error:
-        _refuse(error.args[0])
-    except (AgentLoadError, CardError, ResultsError) as error:
+    except (AgentLoadError, CardError, ResultsError, OSError) as error:
         _refuse(str(error))
     except KeyboardInterrupt:
         kept = "nothing was kept" if out is None else f"go on with --out {out} --resume"

@@ -88,7 +88,7 @@ def _attribute(spec: str, module: ModuleType, name: str) -> Callable[[], Any]:
         for key, value in vars(module).items()
         if isinstance(value, type) and callable(getattr(value, "act", None)) and value is not Agent
     )
-    wrong = "has no such name" if found is None else f"has a {type(found).__name__} under that name, not a class"
+    wrong = "has no such name" if found is None else f"holds there a value of type {type(found).__name__}"
     there = f"its agents are {', '.join(agents)}" if agents else "it has no class with start(...) and act(...)"
     raise AgentLoadError(f"agent '{spec}': module '{module.__name__}' {wrong}; {there}")
 

@@ -85,14 +85,25 @@ def _notes(rows: Sequence[TrialRow]) -> list[str]:
 
 
 def _print_failures(console: Console, failures: Sequence[Failure], limit: int) -> None:
-    shown = failures if limit == 0 else failures[:limit]
+    shown = failures if limit == 0 else _spread(failures, limit)
     for failure in shown:
         _print_failure(console, failure)
-    rest = failures[len(shown) :]
+    rest = [failure for failure in failures if failure not in shown]
     if rest:
         trials = sum(failure.count for failure in rest)
         text = f"and {len(rest)} more kinds of failure, in {_plural(trials, 'trial')}: --failures 0 shows all"
         console.print(Text(text, style="bold"), end="\n\n")
+
+
+def _spread(failures: Sequence[Failure], limit: int) -> list[Failure]:
+    """Return so many kinds of failure: the most frequent of each card and variant before the next of any."""
+    ranks: dict[tuple[str, str], int] = {}
+    ranked = []
+    for place, failure in enumerate(failures):
+        name = (failure.key.card, failure.key.variant)
+        ranks[name] = ranks.get(name, 0) + 1
+        ranked.append((ranks[name], place))
+    return [failures[place] for place in sorted(place for _, place in sorted(ranked)[:limit])]
 
 
 def _print_failure(console: Console, failure: Failure) -> None:

@@ -13,7 +13,7 @@ from fieldops_gym.core.canonical import plain
 from fieldops_gym.core.episode import Episode
 from fieldops_gym.core.judging import Grade, Judged, Severity, Verdict
 from fieldops_gym.core.world import GENESIS, chain_digests, tables_digest
-from fieldops_gym.evaluation.trials import Digests, RunSettings, TrialPlan, TrialStatus
+from fieldops_gym.evaluation.trials import Digests, RunSettings, TrialPlan, TrialStatus, outcome_of
 
 FORMAT = "fieldops-trace/1"
 
@@ -67,7 +67,14 @@ def trace_of(
     start, world = ("", "") if episode is None else (tables_digest(episode.world.start), episode.world.digest())
     digests = Digests(start, chain[-1] if chain else GENESIS, world, settings.pack)
     rules = {} if episode is None else _rules(episode)
-    end = {"line": "grade", "status": str(status), "error": error, **_grade(grade, rules), "digests": plain(digests)}
+    end = {
+        "line": "grade",
+        "status": str(status),
+        "error": error,
+        "outcome": outcome_of(status, grade),
+        **_grade(grade, rules),
+        "digests": plain(digests),
+    }
     return Trace(header, events, end)
 
 
@@ -85,12 +92,9 @@ def read_trace(path: Path) -> Trace:
 
 def _grade(grade: Grade | None, rules: dict[str, str]) -> dict[str, Any]:
     if grade is None:
-        return {"outcome": "", "ending": "", "completion": "", "fired": [], "verdicts": []}
+        return {"ending": "", "completion": "", "fired": [], "verdicts": []}
     verdicts = [_verdict(verdict, rules) for verdict in grade.verdicts]
-    return {
-        **{name: plain(getattr(grade, name)) for name in ("outcome", "ending", "completion", "fired")},
-        "verdicts": verdicts,
-    }
+    return {"ending": grade.ending, "completion": grade.completion, "fired": list(grade.fired), "verdicts": verdicts}
 
 
 def _verdict(verdict: Verdict, rules: dict[str, str]) -> dict[str, Any]:
