@@ -59,7 +59,7 @@ class Closing(NamedTuple):
 
 
 class JournalEntry(NamedTuple):
-    """A line of the journal: what was frozen, approved, intended or recorded, of which record, when."""
+    """A line of the journal: what was frozen, asked, approved, intended or recorded, of which record, when."""
 
     kind: str
     record: str
@@ -136,6 +136,9 @@ def _journal(world: World, seat: str) -> list[tuple[str, str, str, int]]:
     for event in world.log:
         if event.kind == "commit" and event.data == "propose" and event.ref in calls:
             lines += [("frozen", w.table, w.id, event.at) for w in event.writes if w.table == "proposal"]
+        elif event.kind == "commit" and event.data == "request_approval" and event.ref in calls:
+            asked = [w.record for w in event.writes if w.table == "request"]
+            lines += [(f"asked:{request.person}", "proposal", request.proposal, event.at) for request in asked]
         elif event.kind == "intent" and event.ref in calls:
             tool, values = event.data
             kind = f"intended:{tool}:{values[1]}" if tool == "notify" else f"intended:{tool}"

@@ -136,7 +136,7 @@ DISPATCHER: tuple[Tool, ...] = (
         ),
         fidelity=(ONE_COPY, KEEPS_KEYS),
     ),
-    _tool("read_journal", "Read what was frozen, approved, intended and recorded so far.", do.read_journal),
+    _tool("read_journal", "Read what was frozen, asked, approved, intended and recorded so far.", do.read_journal),
     _tool(
         "wait",
         "Let time pass until a message comes, at most so long; returns new messages.",

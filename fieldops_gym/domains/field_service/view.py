@@ -458,10 +458,13 @@ def _journal(view: View, facts: Journal) -> Sequence[str]:
                 _note(view, row.record.proposal, sent="known", reservation=record)
         elif kind in ("answered:not_sent", "answered:conflict"):
             _note(view, record, sent=kind.removeprefix("answered:"))
+        elif kind.startswith("asked:"):
+            note = proposal_note(view, record)
+            _note(view, record, asked=(*note.asked, kind.removeprefix("asked:")))
         elif kind.startswith("intended:notify:"):
             told = (*told, (record, kind.removeprefix("intended:notify:")))
     view.notes[SEAT] = SeatNote(journal=True, told=told)
-    return ("proposal",)
+    return ("proposal", "person")
 
 
 NOTERS: dict[type, Callable[[View, Any], Sequence[str] | None]] = {
