@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agents.reference import Reference
 from fieldops_gym import Episode, ToolCall, evaluation_seeds, training_seeds
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
@@ -11,7 +12,6 @@ from fieldops_gym.core.streams import EVALUATION_SEEDS, TRAINING_SEEDS, Stream
 from tests.core.helpers import has_proposal, run_until
 from tests.counts import count
 from tests.support import episode_of
-from agents.reference import Reference
 
 
 def test_draw_vectors() -> None:
