@@ -1,0 +1,139 @@
+"""The command line: what it prints, and the exit status that says whether the run worked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from fieldops_gym.cli import app
+from fieldops_gym.core.cards import Pack
+from fieldops_gym.core.judging import GraderError
+from fieldops_gym.evaluation import read_rows, runner
+from tests.support import VARIANTS
+
+ENV = "FieldOps-Effect-v0"
+
+
+def invoke(*args: str) -> Result:
+    return CliRunner(env={"COLUMNS": "100"}).invoke(app, list(args))
+
+
+def play(agent: str, *args: str) -> Result:
+    return invoke("run", "--env", ENV, "--agent", agent, "--seeds", "2", *args)
+
+
+def test_list_shows_environments_and_cards(pack: Pack) -> None:
+    result = invoke("list")
+    assert result.exit_code == 0
+    assert ENV in result.stdout
+    for card in pack.cards.values():
+        line = next(line for line in result.stdout.splitlines() if line.startswith(card.id))
+        for words in (card.family, pack.splits[card.id].split, card.segment, ", ".join(card.variants)):
+            assert words in line
+    for limit in ("60 turns", "60 tool calls", "3 retries", "4 effect attempts", "28800 simulated seconds"):
+        assert limit in " ".join(result.stdout.split())
+
+
+def test_list_works_away_from_the_checkout(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "fieldops_gym.cli", "list"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert all(name.split(":")[0] in result.stdout for name in VARIANTS)
+
+
+def test_a_good_and_a_bad_agent_are_both_a_run_that_worked() -> None:
+    good, bad = play("agents.reference:Reference"), play("agents.shortcuts:ClaimSuccess")
+    assert (good.exit_code, bad.exit_code) == (0, 0)
+    assert "account.finish_true" in bad.stdout
+    assert "account.finish_true" not in good.stdout
+    assert good.stderr == bad.stderr == ""
+
+
+def test_an_agent_that_raises_is_shown_and_the_run_worked() -> None:
+    result = play("tests.evaluation.support:RaisesInStart", "--cards", "X-01")
+    assert result.exit_code == 0
+    assert "agent_error" in result.stdout
+    assert "RuntimeError: no key" in result.stdout
+
+
+def test_a_run_that_could_not_be_judged_did_not_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def unable(*_: Any) -> None:
+        raise GraderError("no evidence to be had")
+
+    monkeypatch.setattr(runner, "grade", unable)
+    result = play("agents.reference:Reference", "--cards", "X-01", "--out", str(tmp_path / "out"))
+    assert result.exit_code == 1
+    assert "no evidence to be had" in result.stdout
+    rows = read_rows(tmp_path / "out" / "results.jsonl")
+    assert [(row.status, row.outcome) for row in rows] == [("infra_error", "")] * 2
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--agent", "agents.nowhere:Agent"), "no module 'agents.nowhere'"),
+        (("--agent", "agents.reference:Nobody"), "its agents are Reference"),
+        (("--env", "FieldOps-Nothing-v0"), f"there are {ENV}"),
+        (("--cards", "X-01,X-99"), "X-99"),
+        (("--split", "held_out"), "held_out"),
+        (("--fault", "gremlins"), "commit_then_timeout"),
+        (("--tasks", "no/such/place"), "no/such/place"),
+        (("--resume",), "--out"),
+        (("--seeds", "0"), "--seeds"),
+        (("--split", "some"), "held_out"),
+    ],
+)
+def test_a_wrong_command_says_what_would_be_right(args: tuple[str, ...], says: str) -> None:
+    result = play("agents.reference:Reference", *args)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stdout == ""
+    if result.stderr.startswith("fieldops:"):
+        assert result.stderr.count("\n") == 1
+
+
+def test_out_keeps_results_that_a_second_run_does_not_touch(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    first = play("agents.shortcuts:SkipApproval", "--out", str(out))
+    assert first.exit_code == 0
+    flat = "".join(first.stdout.split())
+    assert f"6trials.Resultsin{out}/results.jsonl,tracesin{out}/traces." in flat
+    assert len(list((out / "traces").glob("*.jsonl"))) == len(read_rows(out / "results.jsonl")) == 6
+    before = (out / "results.jsonl").read_bytes()
+    second = play("agents.shortcuts:SkipApproval", "--out", str(out))
+    assert second.exit_code == 2
+    assert "--resume" in second.stderr
+    third = play("agents.shortcuts:SkipApproval", "--out", str(out), "--resume")
+    assert (third.exit_code, third.stdout) == (0, first.stdout)
+    assert (out / "results.jsonl").read_bytes() == before
+
+
+def test_an_interrupted_run_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "grade", stopped)
+    result = play("agents.reference:Reference", "--out", str(tmp_path / "out"))
+    assert result.exit_code == 130
+    assert "--resume" in result.stderr
+
+
+def test_a_fault_can_be_added(tmp_path: Path) -> None:
+    result = play(
+        "agents.reference:Reference", "--cards", "X-01", "--fault", "crash_after_commit", "--out", str(tmp_path / "o")
+    )
+    assert result.exit_code == 0
+    assert "with fault crash_after_commit" in result.stdout
+    traces = [path.read_text() for path in (tmp_path / "o" / "traces").glob("*.jsonl")]
+    assert all('"kind": "restart"' in text for text in traces)
+
+
+def test_importing_the_package_does_not_import_the_command_line() -> None:
+    code = "import sys, fieldops_gym; print([m for m in ('typer', 'rich', 'agents', 'fieldops_gym.evaluation') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
