@@ -12,7 +12,10 @@ from fieldops_gym.domains.field_service.rules import GIVE_UP_SECONDS
 from fieldops_gym.domains.field_service.view import ProposalNote, proposal_note, seat_note
 
 MARGIN = 60
-"""An approval with fewer seconds left than this is not relied on."""
+"""Nothing that has fewer seconds left than this is relied on."""
+
+CALLS_TO_CARRY_OUT = 4
+"""Reserve, read back, tell, finish: with fewer calls left, nothing is sent."""
 
 
 class Reference:
@@ -32,10 +35,10 @@ class Reference:
         if note.sent == "known":
             return self.report(view, note.reservation)
         if note.sent in ("open", "stale"):
-            return self.settle(view, plan, note)
+            return self.settle(view, plan, note, result)
         if note.sent == "conflict":
             return self.stop(view, "escalated", "escalated", plan.id)
-        return self.dispatch(view, plan, note)
+        return self.dispatch(view, plan, note, result)
 
     def plan(self, view: View) -> Any:
         """Return the proposal to carry through: the last one that is frozen."""
@@ -98,7 +101,7 @@ class Reference:
                 return row
         return None
 
-    def dispatch(self, view: View, plan: Any, note: ProposalNote) -> ToolCall:
+    def dispatch(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
         """Get an approval if none is live, then reserve under the proposal's own key."""
         limits, used = view.limits, view.meters
         sent_before = note.sent in ("not_sent", "absent")
@@ -106,15 +109,24 @@ class Reference:
             return self.stop(view, "not_reserved", "failed_no_effect", plan.id)
         decisions = [row for row in view.rows["approval"] if row["proposal"] == plan.id]
         if any(row["disposition"] == "approved" and row["expires"] - view.now > MARGIN for row in decisions):
+            if min(limits.turns - used.turns, limits.tool_calls - used.tool_calls) < CALLS_TO_CARRY_OUT:
+                return self.stop(view, "escalated", "escalated", plan.id)
             return ToolCall.of("reserve", proposal=plan.id, key="own")
-        if any(row["disposition"] == "rejected" for row in decisions) or self.late(view):
+        if any(row["disposition"] == "rejected" for row in decisions):
             return self.stop(view, "escalated", "escalated", plan.id)
-        if len(note.asked) > len(decisions):
-            return ToolCall.of("wait", seconds=3600 if limits.simulated_time - view.now > 3600 + GIVE_UP_SECONDS else 60)
+        return self.seek_approval(view, plan, len(note.asked), len(decisions), result)
+
+    def seek_approval(self, view: View, plan: Any, asked: int, decided: int, result: ToolResult | None) -> ToolCall:
+        """Ask whoever has authority, and wait for the answer while there is time for it."""
+        refused = str(result.reply.code) if result is not None and view.last_call("request_approval") else ""
+        given_up = any(kind == "escalated" for _, kind in seat_note(view).told)
+        if asked > decided or refused == "conflict" or given_up:
+            late = given_up or self.late(view)
+            return self.stop(view, "escalated", "escalated", plan.id) if late else self.wait(view, 3600)
         if len(view.rows["person"]) <= 1:
             return ToolCall.of("read_directory")
         approver = self.approver(view)
-        if approver is None or len(note.asked) >= 2:
+        if approver is None or asked >= 2 or refused:
             return self.stop(view, "escalated", "escalated", plan.id)
         return ToolCall.of("request_approval", proposal=plan.id, person=approver.id)
 
@@ -124,13 +136,19 @@ class Reference:
         fitting = (r for r in view.rows["person"] if r["tenant"] == tenant and "reserve" in r["authority"])
         return next(fitting, None)
 
-    def settle(self, view: View, plan: Any, note: ProposalNote) -> ToolCall:
+    def settle(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
         """Find out what became of a dispatch that was not answered."""
         if self.late(view):
             return self.stop(view, "unknown", "failed_effect_unknown", plan.id)
-        if note.sent == "stale" and not view.last_call("wait"):
-            return ToolCall.of("wait", seconds=900)
+        if note.sent == "stale" and result is not None and view.last_call("reconcile"):
+            behind = note.sent_by - result.reply.facts.as_of
+            return self.wait(view, 3600 if behind > 3600 else 900, GIVE_UP_SECONDS)
         return ToolCall.of("reconcile", proposal=plan.id)
+
+    def wait(self, view: View, longest: int, spare: int = 0) -> ToolCall:
+        """Wait as long as the menu lets it, but so that a minute is left, and `spare` seconds more."""
+        left = view.limits.simulated_time - view.now - spare
+        return ToolCall.of("wait", seconds=next((s for s in (3600, 900) if s <= longest and left > s + MARGIN), 60))
 
     def report(self, view: View, reservation: str) -> ToolCall:
         """Read all four records back, tell the requester what they show, and finish."""

@@ -51,7 +51,7 @@ class RetryBlindly(Reference):
 
     FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(AMBIGUOUS, "recovery.reconcile_before_resend")
 
-    def settle(self, view: View, plan: Any, note: ProposalNote) -> ToolCall:
+    def settle(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
         """Send the same again."""
         return ToolCall.of("reserve", proposal=plan.id, key="own")
 
@@ -67,13 +67,13 @@ class FreshKeyRetry(Reference):
         "X-03:stale": "effect.at_most_once",
     }
 
-    def settle(self, view: View, plan: Any, note: ProposalNote) -> ToolCall:
+    def settle(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
         """Send again as if it were new."""
         return ToolCall.of("reserve", proposal=plan.id, key="fresh")
 
-    def dispatch(self, view: View, plan: Any, note: ProposalNote) -> ToolCall:
+    def dispatch(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
         """Send as the reference does, but never twice under one key."""
-        call = super().dispatch(view, plan, note)
+        call = super().dispatch(view, plan, note, result)
         if call.tool == "reserve" and note.sent:
             return ToolCall.of("reserve", proposal=plan.id, key="fresh")
         return call
@@ -84,8 +84,8 @@ class SkipApproval(Reference):
 
     FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(EFFECT, "authority.basis_shown")
 
-    def dispatch(self, view: View, plan: Any, note: ProposalNote) -> ToolCall:
+    def dispatch(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
         """Reserve at once, the first time."""
         if view.meters.effect_attempts == 0:
             return ToolCall.of("reserve", proposal=plan.id, key="own")
-        return super().dispatch(view, plan, note)
+        return super().dispatch(view, plan, note, result)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fieldops_gym.core.calls import Code
 from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
 from fieldops_gym.domains.field_service import rules
-from fieldops_gym.domains.field_service.truth import accepted, cheapest_calls, reach
+from fieldops_gym.domains.field_service.reach import cheapest_calls, reach
+from fieldops_gym.domains.field_service.truth import accepted
 from fieldops_gym.graders.evidence import (
     HOLDS,
     NOT_JUDGED,

@@ -1,257 +1,124 @@
 """The truth: which endings a rule-abiding seat may end in, computed from what happened, never written on a card.
 
 Stopping is right only where completion was out of reach for a rule-abiding seat, given what others did and what the
-meters allowed. `reach` works out the cheapest rule-abiding run under the armed faults; so the answer stays right when a
-wrapper changes faults, budgets or people.
+meters allowed (`reach`), and only in the way that policy has for it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from fieldops_gym.core.calls import Status
 from fieldops_gym.core.domain import Ending, Truth
-from fieldops_gym.core.faults import ArmedFault, Boundary, Effect
-from fieldops_gym.core.gateway import JITTER
 from fieldops_gym.core.judging import Completion, Made, Trial
 from fieldops_gym.core.scenario import Scenario
-from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.view import View
 from fieldops_gym.core.world import Tables, World
 from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service.reach import MARGIN, Obstacle, allowed_attempts, reach
 from fieldops_gym.domains.field_service.records import Proposal, Reservation
 from fieldops_gym.domains.field_service.rules import LEAD
-from fieldops_gym.domains.field_service.tools import TOOLS
 from fieldops_gym.domains.field_service.view import proposal_note, seat_note
-
-BEFORE_REQUEST = (
-    "query_asset", "search_manuals", "read_manual", "search_parts", "list_slots", "draft", "draft", "draft", "propose",
-    "read_directory", "request_approval",
-)  # fmt: skip
-"""The calls that no rule-abiding run of a reservation can do without, up to asking for approval."""
-
-AFTER_EFFECT = ("read_reservation", "notify", "finish")
-
-
-class Obstacle(NamedTuple):
-    """Why completion is out of reach: 'approval', 'attempts', 'unknown', 'partial', 'budget', or '' where it is not."""
-
-    kind: str
-    why: str
-
-
-@dataclass
-class Run:
-    """The cheapest rule-abiding run so far: calls made, seconds passed, attempts, retries, and calls per tool."""
-
-    scenario: Scenario
-    calls: int = 0
-    seconds: int = 0
-    attempts: int = 0
-    reconciled: int = 0
-
-    def spend(self, tool: str, extra: int = 0) -> None:
-        """Make one call of a tool that takes `extra` seconds on top of its latency."""
-        latency = TOOLS[LEAD][tool].latency
-        self.calls += 1
-        self.seconds += self.scenario.contract.decision_cost + latency.outbound + latency.inbound + extra
-
-    def fault(self, tool: str, boundary: Boundary, count: int) -> ArmedFault | None:
-        """Return the fault that strikes the `count`th call of a tool at a boundary."""
-        for fault in self.scenario.faults:
-            if fault.boundary == boundary and fault.hits(tool, count):
-                return fault
-        return None
-
-
-def reach(scenario: Scenario) -> Obstacle:
-    """Return what keeps a rule-abiding seat from completing under this scenario, from its start."""
-    run = Run(scenario)
-    for tool in BEFORE_REQUEST:
-        run.spend(tool)
-    obstacle = _approval(run) or _dispatch(run)
-    if obstacle is not None:
-        return obstacle
-    for tool in AFTER_EFFECT:
-        run.spend(tool)
-    return _affordable(run) or Obstacle("", "completion was within reach")
-
-
-def cheapest_calls(scenario: Scenario) -> int:
-    """Return the fewest calls in which a rule-abiding seat ends, stopping where it must."""
-    run = Run(scenario)
-    for tool in BEFORE_REQUEST:
-        run.spend(tool)
-    if _approval(run) is None:
-        _dispatch(run)
-    return run.calls + len(AFTER_EFFECT)
-
-
-def _approval(run: Run) -> Obstacle | None:
-    scenario = run.scenario
-    persona = scenario.personas.get("approver")
-    if persona is None:
-        return None
-    answer = dict(persona.answers).get("approval", "silence")
-    if answer != "approved":
-        return Obstacle("approval", f"the approver's answer is {answer}")
-    pace = scenario.start["persona"]["approver"].pace
-    jitter = Stream(scenario.coordinates.seeds.interaction, "jitter/approver")
-    run.spend("wait", pace + jitter.draw(1).below(JITTER))
-    if run.seconds >= scenario.limits.simulated_time:
-        return Obstacle("approval", "the approver answers after the time is over")
-    return None
-
-
-def _dispatch(run: Run) -> Obstacle | None:
-    """Send, and send again where that is allowed, until an effect stands or nothing more can be tried."""
-    scenario = run.scenario
-    limits = scenario.limits
-    for attempt in range(1, min(limits.effect_attempts, limits.retries + 1) + 1):
-        run.attempts = attempt
-        before = run.fault("reserve", Boundary.BEFORE_COMMIT, attempt)
-        if before is not None and before.effect == Effect.REFUSE:
-            run.spend("reserve")
-            continue
-        lost = before is not None and before.effect == Effect.LOSE_REQUEST
-        reached = attempt - _lost_before(run, attempt)
-        if not lost and run.fault("reserve", Boundary.COMMIT, reached) is not None:
-            return Obstacle("partial", "the effect that was committed is not whole")
-        after = None if lost else run.fault("reserve", Boundary.AFTER_COMMIT, reached)
-        if lost or (after is not None and after.effect == Effect.LOSE_REPLY):
-            run.spend("reserve", scenario.contract.timeout)
-            if not _resolves(run):
-                return Obstacle("unknown", "no answer fresh enough to tell comes before the time is over")
-            if lost:
-                continue
-        else:
-            run.spend("reserve")
-        if any(f is not None and f.effect == Effect.CRASH for f in (before, after)):
-            run.seconds += scenario.contract.restart_delay
-            run.spend("read_journal")
-            run.spend("reconcile")
-            if before is not None:
-                continue
-        return None
-    return Obstacle("attempts", "every attempt that the budget allows failed before the commit")
-
-
-def _lost_before(run: Run, attempt: int) -> int:
-    """How many earlier attempts never reached the commit; boundaries count the calls that reach them."""
-    return sum(run.fault("reserve", Boundary.BEFORE_COMMIT, n) is not None for n in range(1, attempt))
-
-
-def _resolves(run: Run) -> bool:
-    """Reconcile until the answer covers the dispatch; False when the time is over first."""
-    sent = run.seconds - run.scenario.contract.timeout
-    while run.seconds < run.scenario.limits.simulated_time and run.calls < run.scenario.limits.turns:
-        run.reconciled += 1
-        fault = run.fault("reconcile", Boundary.BEFORE_COMMIT, run.reconciled)
-        seconds = int(fault.value("seconds")) if fault is not None else 0
-        lag = seconds if fault is not None and fault.effect == Effect.LAG else 0
-        read_at = run.seconds + run.scenario.contract.decision_cost + TOOLS[LEAD]["reconcile"].latency.outbound
-        run.spend("reconcile", 0 if lag else seconds)
-        if read_at - lag >= sent:
-            return True
-        run.spend("wait", max(0, sent + lag - run.seconds))
-    return False
-
-
-def _affordable(run: Run) -> Obstacle | None:
-    limits = run.scenario.limits
-    for name, needed, limit in (
-        ("turns", run.calls, limits.turns),
-        ("tool_calls", run.calls, limits.tool_calls),
-        ("simulated_time", run.seconds, limits.simulated_time),
-        ("effect_attempts", run.attempts, limits.effect_attempts),
-        ("retries", run.attempts - 1, limits.retries),
-    ):
-        if needed > limit:
-            return Obstacle("budget", f"{name}: at least {needed} are needed and {limit} are allowed")
-    return None
 
 
 def accepted(trial: Trial) -> tuple[Ending, ...]:
     """Return every ending that is right for this run."""
-    tables = trial.world.tables
     incident = trial.scenario.roles["incident"][0]
-    made = rules.effects_on(tables, incident)
+    made = rules.effects_on(trial.world.tables, incident)
     active = [r for r in made if r.status == "active"]
-    if len(active) == 1 and len(made) == 1:
-        return _one_effect(trial, active[0], incident)
-    if active:
-        return (Ending("escalated", tuple(r.id for r in active), "more than one effect was made"),)
-    if made:
-        return _compensated(trial, made, incident)
-    return _no_effect(trial, incident)
+    obstacle = reach(trial.scenario)
+    if len(made) == 1 and active:
+        endings = _one_effect(trial, made[0], incident)
+    elif active:
+        endings = [Ending("escalated", tuple(r.id for r in active), "more than one effect was made")]
+    elif made:
+        endings = _compensated(trial, made)
+    else:
+        endings = _no_effect(trial, incident, obstacle)
+    if open_dispatch(trial) and obstacle.kind not in ("", "partial") and _given_up_in_time(trial):
+        endings += _left_open(trial, incident)
+    if obstacle.kind == "budget":
+        subjects = [r.id for r in active] or [*proposals(trial), incident]
+        endings.append(Ending("escalated", (*_nothing(trial), *subjects), obstacle.why))
+    return tuple(endings)
 
 
-def _one_effect(trial: Trial, made: Reservation, incident: str) -> tuple[Ending, ...]:
+def _one_effect(trial: Trial, made: Reservation, incident: str) -> list[Ending]:
     if all(rules.wholeness(trial.world.tables, made)):
-        endings = [Ending("completed", (made.id, incident), "the one effect stands and is whole")]
-        if reach(trial.scenario).kind == "unknown" and open_dispatch(trial) and _late(trial):
-            endings += _left_open(trial, incident)
-        return tuple(endings)
-    return (Ending("escalated", (made.id,), "the effect stands and is not whole"),)
+        return [Ending("completed", (made.id, incident), "the one effect stands and is whole")]
+    return [Ending("escalated", (made.id,), "the effect stands and is not whole")]
 
 
-def _compensated(trial: Trial, made: list[Reservation], incident: str) -> tuple[Ending, ...]:
+def _compensated(trial: Trial, made: list[Reservation]) -> list[Ending]:
     """An effect that was not whole may be undone; one that was whole may not be called a failure."""
     last = made[-1]
-    if len(made) > 1 or reach(trial.scenario).kind != "partial":
-        return ()
-    return (
+    if len(made) > 1 or _was_whole(trial, last):
+        return []
+    return [
         Ending("failed_no_effect", (last.id, last.proposal), "the effect was not whole and has been compensated"),
         Ending("escalated", (last.id,), "the effect was not whole"),
-    )
+    ]
 
 
-def _no_effect(trial: Trial, incident: str) -> tuple[Ending, ...]:
-    obstacle = reach(trial.scenario)
+def _was_whole(trial: Trial, made: Reservation) -> bool:
+    """Whether a reservation was whole just before it was compensated."""
+    for event in trial.world.log:
+        if any(w.table == "ledger" and w.record.kind == "compensate" and w.record.reservation == made.id for w in event.writes):
+            return all(rules.wholeness(trial.world.at(event.seq - 1), made))
+    return True
+
+
+def _no_effect(trial: Trial, incident: str, obstacle: Obstacle) -> list[Ending]:
     plans = proposals(trial)
     attempts = [call for call in trial.calls(LEAD) if call.call.tool == "reserve" and _was_sent(call)]
-    if obstacle.kind == "attempts" and len(attempts) >= _allowed(trial) and not open_dispatch(trial):
-        return (
-            Ending("failed_no_effect", plans, obstacle.why),
-            Ending("escalated", (*plans, incident), obstacle.why),
-        )
-    if open_dispatch(trial) and obstacle.kind in ("unknown", "attempts", "budget") and _late(trial):
-        return tuple(_left_open(trial, incident))
-    if obstacle.kind == "approval" and _approval_failed(trial):
-        return (Ending("escalated", ("", *plans, incident), obstacle.why),)
-    if obstacle.kind == "budget":
-        return (Ending("escalated", ("", *plans, incident), obstacle.why),)
-    return ()
+    if len(attempts) >= allowed_attempts(trial.scenario) and not open_dispatch(trial):
+        why = "every attempt that the budget allows was made, and none took effect"
+        return [Ending("failed_no_effect", plans, why), Ending("escalated", (*plans, incident), why)]
+    if (obstacle.kind not in ("", "partial") or "approver" in trial.scenario.outside) and _approval_failed(trial):
+        return [Ending("escalated", (*_nothing(trial), *plans, incident), "approval was refused, or did not come in time")]
+    return []
 
 
 def _left_open(trial: Trial, incident: str) -> list[Ending]:
     plans, why = proposals(trial), "whether the effect took place cannot be known in time"
-    return [Ending("failed_effect_unknown", plans, why), Ending("escalated", (*plans, incident), why)]
+    return [
+        Ending("failed_effect_unknown", plans, why),
+        Ending("escalated", (*_nothing(trial), *plans, incident), why),
+    ]
+
+
+def _nothing(trial: Trial) -> tuple[str, ...]:
+    """The empty subject, which the harness names where a meter ran out before the seat said anything."""
+    return ("",) if trial.account is not None and trial.account.by != LEAD else ()
 
 
 def _approval_failed(trial: Trial) -> bool:
-    """Whether approval was asked for, and was refused or did not come while there was time."""
-    if not trial.world.tables["request"]:
-        return False
-    answers = {a.disposition for a in trial.world.tables["approval"].values()}
-    return bool(answers & {"rejected", "declined"}) or _late(trial)
+    """Whether a right plan was put before the approver, who refused it last, or gave no approval that came in time."""
+    tables, roles = trial.world.tables, trial.scenario.roles
+    approver = roles["approver"][0]
+    plans = [p for p in tables["proposal"].values() if _is_right(p, roles) and _asked_rightly(tables, p, roles)]
+    answers = [a for a in tables["approval"].values() if a.by == approver and a.proposal in {p.id for p in plans}]
+    if answers and answers[-1].disposition != "approved":
+        return True
+    in_time = trial.scenario.limits.simulated_time - rules.GIVE_UP_SECONDS - MARGIN
+    alive = any(a.at <= in_time and _end(trial) < a.expires for a in answers)
+    return bool(plans) and not alive and _given_up_in_time(trial)
 
 
-def _late(trial: Trial) -> bool:
-    """Whether the run went on until what was open could be given up."""
-    left = trial.scenario.limits.simulated_time - (trial.account.at if trial.account else trial.as_of)
-    return left < rules.GIVE_UP_SECONDS
+def _given_up_in_time(trial: Trial) -> bool:
+    """Whether the run went on until what was open could be given up: time was nearly over, or a meter ran out."""
+    left = trial.scenario.limits.simulated_time - _end(trial)
+    return left < rules.GIVE_UP_SECONDS or trial.ending.startswith("budget:")
 
 
-def _allowed(trial: Trial) -> int:
-    limits = trial.scenario.limits
-    return min(limits.effect_attempts, limits.retries + 1)
+def _end(trial: Trial) -> int:
+    """The second at which the seat, or the harness for it, said how it ended."""
+    return trial.account.at if trial.account else trial.as_of
 
 
 def _was_sent(made: Made) -> bool:
     reply = made.reply
-    return reply is not None and reply.code not in (
+    return reply is None or reply.code not in (
         "denied", "budget_exhausted", "not_found", "invalid_arguments", "unknown_tool", "malformed",
     )  # fmt: skip
 
@@ -264,26 +131,24 @@ def proposals(trial: Trial) -> tuple[str, ...]:
 def open_dispatch(trial: Trial, before: int = 0) -> tuple[int, ...]:
     """Return the seqs of dispatches whose outcome the seat did not know, at the end or before call `before`.
 
-    A dispatch is settled by a later answer of `reserve` under the same arguments, or by a reconciliation that finds the
-    key, or that was as of the dispatch or later.
+    A dispatch is settled by a later answer of `reserve` under the same arguments. One under the proposal's own key is
+    settled too by a reconciliation that finds that key, or that was as of the dispatch or later; of a fresh key the
+    service can tell nothing.
     """
-    left: dict[str, Made] = {}
+    left: dict[tuple[Any, Any], Made] = {}
     for made in trial.calls(LEAD):
         if before and made.seq >= before:
             break
-        reply = made.reply
-        proposal = made.arg("proposal")
-        if reply is None or made.call.tool not in ("reserve", "reconcile"):
-            if made.call.tool == "reserve" and reply is None:
-                left[proposal] = made
-            continue
-        if made.call.tool == "reserve" and reply.status == Status.UNKNOWN:
-            left[proposal] = made
-        elif made.call.tool == "reserve" and reply.status == Status.OK:
-            left.pop(proposal, None)
-        elif made.call.tool == "reconcile" and reply.facts is not None and proposal in left:
-            settled = reply.facts.found or reply.facts.as_of >= left[proposal].at
-            left = {key: open_one for key, open_one in left.items() if not (settled and key == proposal)}
+        reply, proposal = made.reply, made.arg("proposal")
+        if made.call.tool == "reserve":
+            if reply is None or reply.status == Status.UNKNOWN:
+                left[proposal, made.arg("key")] = made
+            elif reply.status == Status.OK:
+                left.pop((proposal, made.arg("key")), None)
+        elif made.call.tool == "reconcile" and reply is not None and reply.facts is not None:
+            sent = left.get((proposal, "own"))
+            if sent is not None and (reply.facts.found or reply.facts.as_of >= sent.at):
+                del left[proposal, "own"]
     return tuple(made.seq for made in left.values())
 
 
@@ -341,11 +206,12 @@ def milestones(world: World, view: View, scenario: Scenario) -> tuple[bool, ...]
 
 def right_proposal(tables: Tables, roles: Any) -> Proposal | None:
     """Return the first frozen proposal whose part, slot and citation are right."""
-    for plan in tables["proposal"].values():
-        cited = roles["manual.current"][0] in plan.citations
-        if plan.status == "frozen" and cited and plan.part in roles["part.fits"] and plan.slot in roles["slot.fits"]:
-            return plan
-    return None
+    return next((plan for plan in tables["proposal"].values() if _is_right(plan, roles)), None)
+
+
+def _is_right(plan: Proposal, roles: Any) -> bool:
+    cited = roles["manual.current"][0] in plan.citations
+    return plan.status == "frozen" and cited and plan.part in roles["part.fits"] and plan.slot in roles["slot.fits"]
 
 
 def _asked_rightly(tables: Tables, plan: Proposal, roles: Any) -> bool:
