@@ -44,6 +44,9 @@ class Planned(NamedTuple):
     parts: tuple[tuple[str, Any, tuple[tuple[str, int], ...]], ...]
     order: tuple[int, ...]
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Planned:
+        return self
+
 
 class _Option(NamedTuple):
     """One value an argument can have in an entry: slot settings, view positions needed, and its text."""

@@ -28,7 +28,7 @@ from fieldops_gym.packs import load_tasks
 
 LOGGER = logging.getLogger("fieldops_gym")
 
-MOST_PLANS = 4096
+MOST_PLANS = 1024
 """How many actions an environment remembers taken apart."""
 
 VERDICTS = ("end", "every_step")
@@ -129,7 +129,7 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
             raise ResetNeeded("the episode has ended or never began: call reset() before step()")
         if isinstance(action, ToolCall):
             return self._finish_step(episode.call(action))
-        key = action.tobytes() if isinstance(action, np.ndarray) and action.dtype == np.int64 else None
+        key = action.tobytes() if isinstance(action, np.ndarray) and action.dtype == np.int64 and action.ndim == 1 else None
         planned = self._plans.get(key) or self._plan(action, key)
         call, values = self.layout.catalogue.decode(planned, episode.lead_view.rows)
         return self._finish_step(episode.send(call, episode.lead, values))

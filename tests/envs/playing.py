@@ -65,7 +65,7 @@ def reference_choice(base: FieldOpsEnv) -> int:
     """Return the entry of the call menu that stands for what the reference would do now."""
     call, view, catalogue = reference_call(base), episode_of(base).view(), base.layout.catalogue
     for choice in np.flatnonzero(view.menu_mask()).tolist():
-        if catalogue.decode(catalogue.entries[choice].action, view.id_at) == call:
+        if catalogue.decode(catalogue.plan(catalogue.entries[choice].action), view.rows)[0] == call:
             return choice
     raise AssertionError(f"no entry of the menu stands for {call}")
 
