@@ -93,7 +93,7 @@ def as_call(given: Any) -> ToolCall:
     """Read whatever an agent sent as a call. Never raises: what cannot be read comes back with `malformed` set."""
     try:
         if isinstance(given, ToolCall):
-            return given if given.malformed else _frozen(given.tool, dict(given.args))
+            return _unreadable(given) if given.malformed else _frozen(given.tool, dict(given.args))
         if isinstance(given, (bytes, bytearray)):
             given = bytes(given).decode("utf-8")
         if isinstance(given, str):
@@ -139,11 +139,21 @@ def _freeze(value: Any) -> Any:
         return value if -(2**63) <= value < 2**63 else Foreign("integer", "out of range")
     if isinstance(value, str):
         return _freeze(str(value))
+    if kind is Foreign and type(value.kind) is type(value.text) is str:
+        return Foreign(value.kind[:MAX_TEXT], value.text[:MAX_TEXT])
     try:
         text = json.dumps(value, ensure_ascii=True, default=lambda item: type(item).__name__)
     except (ValueError, RecursionError, TypeError):
         text = "unprintable"
     return Foreign(kind.__name__, text[:MAX_TEXT])
+
+
+def _unreadable(given: ToolCall) -> ToolCall:
+    """Return a call that says of itself that it is malformed; what it holds may be anything."""
+    tool, reason = given.tool, given.malformed
+    return ToolCall(
+        tool[:MAX_TEXT] if type(tool) is str else "", (), reason[:MAX_TEXT] if type(reason) is str else "it says so itself"
+    )
 
 
 def _malformed(reason: str) -> ToolCall:
