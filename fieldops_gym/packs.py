@@ -10,6 +10,7 @@ from fieldops_gym.domains import DOMAINS
 from fieldops_gym.graders import invariants_of
 
 FRAME_SELECTORS = ("own", "proposed")
+KERNEL_TABLES = ("agenda", "message", "meters", "persona")
 
 
 def shipped_tasks() -> Path:
@@ -41,6 +42,8 @@ def check(pack: Pack, name: str, domain: Domain) -> list[str]:
     problems += [f"contract '{contract.id}': tools: there is no tool '{tool}'" for tool in contract.tools if tool not in tools]
     problems += [f"hidden.invariants: there is no invariant '{i}'" for i in card.hidden.invariants if i not in known]
     for table, selector in card.hidden.frame.items():
+        if table not in domain.tables and table not in KERNEL_TABLES:
+            problems.append(f"hidden.frame: there is no table '{table}'")
         if selector not in FRAME_SELECTORS and not selector.startswith("$"):
             problems.append(f"hidden.frame.{table}: '{selector}' is none of {', '.join(FRAME_SELECTORS)} or a $role")
     for variant, spec in card.variants.items():

@@ -17,6 +17,7 @@ from fieldops_gym.core.canonical import digest
 from fieldops_gym.core.faults import Boundary, Effect, Fault, Parameter
 from fieldops_gym.core.overrides import FaultUse
 from fieldops_gym.core.people import Persona
+from fieldops_gym.core.scenario import Limits
 
 DECIDED_BY = Literal["request", "evidence", "people", "fault"]
 Name = Annotated[str, Field(min_length=1, max_length=64)]
@@ -82,6 +83,12 @@ class Contract(_Strict):
     timeout: int
     fallback: Name
     personas: dict[str, tuple[Name, ...]]
+
+    @model_validator(mode="after")
+    def _has_every_meter(self) -> Contract:
+        if set(self.budget) != set(Limits._fields) or min(self.budget.values()) < 0:
+            raise ValueError(f"'budget' needs exactly {', '.join(Limits._fields)}, each >= 0")
+        return self
 
 
 class Card(_Strict):
@@ -246,7 +253,13 @@ def _parse(name: str, text: str) -> Any:
 def _rows(model: type[Any], name: str, data: Any) -> list[Any]:
     if not isinstance(data, list):
         raise CardError(f"{name}: it should be a list of rows")
-    return [_valid(model, f"{name}: row {index + 1}", row) for index, row in enumerate(data)]
+    rows = [_valid(model, f"{name}: row {index + 1}", row) for index, row in enumerate(data)]
+    key = "card" if model is Split else "id"
+    keys = [getattr(row, key) for row in rows]
+    for index, value in enumerate(keys):
+        if value in keys[:index]:
+            raise CardError(f"{name}: row {index + 1}: {key}: '{value}' is defined twice")
+    return rows
 
 
 def _valid(model: type[Any], name: str, data: Any) -> Any:
@@ -259,6 +272,9 @@ def _valid(model: type[Any], name: str, data: Any) -> Any:
 
 
 def _check_references(pack: Pack) -> None:
+    for name in pack.splits:
+        if name not in pack.cards:
+            raise CardError(f"splits.yaml: card: there is no card '{name}'")
     for card in pack.cards.values():
         where = f"card '{card.id}'"
         if card.contract not in pack.contracts:

@@ -80,6 +80,12 @@ def _pairs(name: str, given: Any) -> list[tuple[str, Any]]:
     return [(str(key), value) for key, value in (given or {}).items()]
 
 
+def _uses(given: Any) -> list[tuple[str, int, int, tuple[tuple[str, int | str], ...]]]:
+    if not isinstance(given, (list, tuple)):
+        raise OverrideError(f"faults: {given!r} is not a list of uses, such as [{str(given)!r}]")
+    return [_use(use) for use in given]
+
+
 def _use(given: Any) -> tuple[str, int, int, tuple[tuple[str, int | str], ...]]:
     """Return a use as a plain tuple (fault, nth or 0, times or -1, values), so that it hashes and prints the same."""
     if isinstance(given, str):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fieldops_gym.core.faults import ArmedFault, Fault
+from fieldops_gym.core.faults import ArmedFault, Fault, Parameter
 from fieldops_gym.core.overrides import OverrideError, Overrides, plain_use
 from fieldops_gym.core.people import OUTSIDE, Persona, PersonaState
 from fieldops_gym.core.streams import Seeds, Stream
@@ -151,7 +151,7 @@ def _arm(fault: Fault, nth: int, times: int, values: dict[str, int | str], strea
     drawn: list[tuple[str, int | str]] = []
     for parameter in fault.parameters:
         if parameter.name in values:
-            drawn.append((parameter.name, values.pop(parameter.name)))
+            drawn.append((parameter.name, _given(fault, parameter, values.pop(parameter.name))))
             continue
         draw = stream.draw(fault.id, parameter.name, number)
         word = draw.pick(parameter.options) if parameter.options else draw.between(parameter.low, parameter.high)
@@ -162,6 +162,15 @@ def _arm(fault: Fault, nth: int, times: int, values: dict[str, int | str], strea
         fault.id, fault.tool, fault.boundary, fault.effect,
         nth or fault.nth, fault.times if times < 0 else times, tuple(drawn), fault.breaks,
     )  # fmt: skip
+
+
+def _given(fault: Fault, parameter: Parameter, value: int | str) -> int | str:
+    """Return a value given for a parameter. It may lie beyond the range that values are drawn from, not beyond its kind."""
+    if parameter.options and value not in parameter.options:
+        raise OverrideError(f"faults: '{fault.id}': {parameter.name}: {value!r} is none of {', '.join(parameter.options)}")
+    if not parameter.options and (type(value) is not int or value < 0):
+        raise OverrideError(f"faults: '{fault.id}': {parameter.name}: {value!r} is not an integer >= 0")
+    return value
 
 
 def _tuples(value: Any) -> Any:

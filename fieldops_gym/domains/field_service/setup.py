@@ -269,6 +269,9 @@ def check_card(card: Card) -> list[str]:
     for item in card.items:
         if item.subject.removeprefix("$") not in bound or not item.subject.startswith("$"):
             problems.append(f"items.{item.name}.subject: '{item.subject}' is not a bound role; bound are {sorted(bound)}")
+    for table, selector in card.hidden.frame.items():
+        if selector.startswith("$") and selector[1:] not in bound:
+            problems.append(f"hidden.frame.{table}: '{selector}' is not a bound role; bound are {sorted(bound)}")
     for number, text in enumerate(card.requests):
         fields = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
         problems += [
