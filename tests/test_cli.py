@@ -134,6 +134,7 @@ def test_a_fault_can_be_added(tmp_path: Path) -> None:
 
 
 def test_importing_the_package_does_not_import_the_command_line() -> None:
-    code = "import sys, fieldops_gym; print([m for m in ('typer', 'rich', 'agents', 'fieldops_gym.evaluation') if m in sys.modules])"
+    names = ("typer", "rich", "agents", "fieldops_gym.evaluation", "fieldops_gym.cli")
+    code = f"import sys, fieldops_gym; print([name for name in {names} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

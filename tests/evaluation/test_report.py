@@ -96,6 +96,7 @@ def test_segments_are_never_put_together(pack: Pack) -> None:
     assert [(item.segment, item.tally.n) for item in by_segment(rows)] == [("proposal", 2), ("must-reject", 1)]
     assert cells(text, "2 cards") == ["2 cards", "proposal", "1", "1", "0", "0", "2"]
     assert "3 cards" not in text
+    assert "1 cards" not in text
 
 
 def test_what_could_not_be_judged_is_in_the_denominator_and_no_failure(pack: Pack) -> None:
