@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from agents.random_agent import RandomAgent
 from agents.reference import Reference
-from fieldops_gym import Brief, Coordinates, Episode, Seeds, ToolCall, ToolResult, View, evaluation_seeds
+from fieldops_gym import Brief, Coordinates, Episode, Seeds, ToolCall, ToolResult, View
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.overrides import Overrides
@@ -45,23 +46,33 @@ def start_at(domain: Domain, pack: Pack, name: str, seeds: Seeds, overrides: Ove
     return Episode(domain, pack, Coordinates(card, variant, seeds, overrides))
 
 
-def step(episode: Episode, agent: object, times: int, result: ToolResult | None = None) -> ToolResult | None:
-    """Let `agent`, started already, make at most so many calls."""
-    for _ in range(times):
-        if episode.ended:
-            break
-        result = episode.call(agent.act(episode.view(), result))
-    return result
+class Player:
+    """An agent at an episode, to be let play a few calls at a time. `result` is the last that it heard."""
+
+    def __init__(self, episode: Episode, agent: Any, seed: int = 0) -> None:
+        self.episode, self.agent = episode, agent
+        self.result: ToolResult | None = None
+        agent.start(episode.brief, seed)
+
+    def step(self, times: int = 1) -> None:
+        """Make at most so many calls."""
+        for _ in range(times):
+            if not self.episode.ended:
+                self.result = self.episode.call(self.agent.act(self.episode.view(), self.result))
+
+    def crash(self) -> None:
+        """Let the agent's process die, and start the agent again."""
+        self.result = self.episode.crash()
+        self.agent.start(self.episode.brief, 0, restarted=True)
 
 
-def run_until(episode: Episode, agent: object, done: Callable[[Episode], bool], at_most: int = 60) -> Episode:
+def run_until(episode: Episode, agent: Any, done: Callable[[Episode], bool], at_most: int = 60) -> Episode:
     """Let `agent` play until `done`; fails when that does not come."""
-    agent.start(episode.brief, 0)
-    result = None
+    player = Player(episode, agent)
     for _ in range(at_most):
         if done(episode):
             return episode
-        result = episode.call(agent.act(episode.view(), result))
+        player.step()
     raise AssertionError(f"'{done.__name__}' did not come within {at_most} calls")
 
 
@@ -75,6 +86,6 @@ def has_approval(episode: Episode) -> bool:
     return bool(episode.view().rows["approval"])
 
 
-def seeds_of(index: int) -> Seeds:
-    """Return frozen evaluation seeds."""
-    return evaluation_seeds(index)
+def has_reservation(episode: Episode) -> bool:
+    """Tell whether a reservation has been shown."""
+    return bool(episode.view().rows["reservation"])

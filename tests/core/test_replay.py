@@ -22,7 +22,7 @@ from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.episode import EpisodeError
 from fieldops_gym.core.overrides import Overrides
-from tests.core.helpers import Mixed, step
+from tests.core.helpers import Mixed, Player
 from tests.counts import count
 from tests.support import VARIANTS, episode_of, play
 
@@ -61,14 +61,14 @@ def recorded(domain: Domain, pack: Pack) -> list[Episode]:
         overrides = merge([LAYERS[number % len(LAYERS)]])
         episodes.append(play(episode_of(domain, pack, name, number), Reference()))
         episodes.append(play(episode_of(domain, pack, name, number, overrides), RandomAgent(), seed=number))
-        odd, agent = episode_of(domain, pack, name, number, overrides), Mixed(85)
-        agent.start(odd.brief, number)
+        player = Player(episode_of(domain, pack, name, number, overrides), Mixed(85), number)
+        odd = player.episode
         while not odd.ended:
-            step(odd, agent, 4)
+            player.step(4)
             if not odd.ended:
-                odd.call(JUNK[len(odd.steps) % len(JUNK)])
+                player.result = odd.call(JUNK[len(odd.steps) % len(JUNK)])
             if not odd.ended and len(odd.steps) % 3 == 0:
-                odd.crash()
+                player.crash()
         episodes.append(odd)
     return episodes
 
@@ -125,9 +125,7 @@ def test_branch_at_any_boundary_continues_as_the_original(domain: Domain, pack: 
 
 def test_a_branch_lives_its_own_life(domain: Domain, pack: Pack) -> None:
     episode = episode_of(domain, pack, "X-03:stale", 5)
-    agent = Reference()
-    agent.start(episode.brief, 0)
-    step(episode, agent, 8)
+    Player(episode, Reference()).step(8)
     before, flat = episode.world.log_digest(), episode.view().flat.copy()
     branch = episode.branch(8)
     play(branch, Mixed(60), seed=9)
@@ -148,42 +146,48 @@ def test_a_call_after_the_end_is_the_callers_mistake(domain: Domain, pack: Pack)
     assert len(episode.branch(len(episode.steps)).steps) == len(episode.steps)
 
 
-def fleet(domain: Domain, pack: Pack, size: int) -> list[tuple[Episode, Mixed]]:
+def fleet(domain: Domain, pack: Pack, size: int) -> list[Player]:
     """Return started episodes with their agents, all over the variants and overrides."""
     made = []
     for number in range(size):
         overrides = merge([LAYERS[number % len(LAYERS)]])
-        episode, agent = episode_of(domain, pack, VARIANTS[number % len(VARIANTS)], number, overrides), Mixed(80)
-        agent.start(episode.brief, number)
-        made.append((episode, agent))
+        episode = episode_of(domain, pack, VARIANTS[number % len(VARIANTS)], number, overrides)
+        made.append(Player(episode, Mixed(80), number))
     return made
+
+
+def digests(players: list[Player]) -> list[str]:
+    """Return the log digests of finished episodes."""
+    assert all(player.episode.ended for player in players)
+    return [player.episode.world.log_digest() for player in players]
 
 
 def sequential(domain: Domain, pack: Pack, size: int) -> list[str]:
     """Return the log digests of the fleet, one episode played after the other."""
-    for episode, agent in (made := fleet(domain, pack, size)):
-        step(episode, agent, 100)
-    return [episode.world.log_digest() for episode, _ in made]
+    players = fleet(domain, pack, size)
+    for player in players:
+        player.step(100)
+    return digests(players)
 
 
 def test_64_interleaved_episodes_equal_sequential_ones(domain: Domain, pack: Pack) -> None:
-    made = fleet(domain, pack, 64)
-    while any(not episode.ended for episode, _ in made):
-        for episode, agent in made:
-            step(episode, agent, 1)
-    assert [episode.world.log_digest() for episode, _ in made] == sequential(domain, pack, 64)
+    players = fleet(domain, pack, 64)
+    while any(not player.episode.ended for player in players):
+        for player in players:
+            player.step()
+    assert digests(players) == sequential(domain, pack, 64)
 
 
 def test_episodes_in_8_threads_equal_sequential_ones(domain: Domain, pack: Pack) -> None:
-    made = fleet(domain, pack, 64)
+    players = fleet(domain, pack, 64)
     switch = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda pair: step(*pair, 100), made))
+            list(pool.map(lambda player: player.step(100), players))
     finally:
         sys.setswitchinterval(switch)
-    assert [episode.world.log_digest() for episode, _ in made] == sequential(domain, pack, 64)
+    assert digests(players) == sequential(domain, pack, 64)
 
 
 def test_an_episode_touches_no_global_state(domain: Domain, pack: Pack) -> None:

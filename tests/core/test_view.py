@@ -1,8 +1,8 @@
-"""Views: what a seat has been shown, rebuilt from the log; observations in bounds; masks never empty; nothing overflows."""
+"""Views: what a seat has been shown, rebuilt from the log; observations in bounds; masks never empty."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,18 +10,19 @@ import pytest
 
 from agents.random_agent import RandomAgent
 from agents.reference import Reference
-from fieldops_gym import Episode, ToolCall, evaluation_seeds, merge
+from fieldops_gym import Episode, ToolCall, merge
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
-from fieldops_gym.core.overrides import Overrides
 from fieldops_gym.core.scenario import Meters
 from fieldops_gym.core.tools import EFFECTS, Consequence, Showing
-from fieldops_gym.core.view import Row, View
+from fieldops_gym.core.view import View
 from fieldops_gym.core.world import Event, World
-from fieldops_gym.domains.field_service import rules
-from tests.core.helpers import Mixed, start_at, step
+from tests.core.helpers import Mixed, Player, has_reservation, run_until
 from tests.counts import count
 from tests.support import VARIANTS, episode_of, play
+
+NOT_ADMITTED = ("parse", "listed", "budget")
+"""How far a call comes that is refused before it is put to the world."""
 
 
 class Rebuilt:
@@ -30,6 +31,7 @@ class Rebuilt:
     def __init__(self, episode: Episode, seat: str) -> None:
         self.world, self.seat, self.scenario = episode.world, seat, episode.scenario
         self.is_lead = seat == episode.lead
+        self.tools = episode.domain.tools[seat]
         listed = self.scenario.contract.tools if self.is_lead else tuple(episode.domain.tools[seat])
         brief = self.scenario.brief if self.is_lead else None
         self.view = View(episode.domain.layouts[seat], seat, brief, listed, self.scenario.limits)
@@ -53,7 +55,13 @@ class Rebuilt:
             for write in event.writes:
                 if write.table == "meters" and write.id == self.seat:
                     self.meters = write.record
+        elif event.kind == "intent" and event.ref in self.calls:
+            self.view.journal.append((self.calls[event.ref], event))
+        elif event.kind == "commit" and event.ref in self.calls:
+            self.keep(event)
         elif event.kind == "result" and event.ref in self.calls:
+            if event.data.boundary not in NOT_ADMITTED:
+                self.keep(event)
             reply = event.data.reply
             self.view.absorb(self.calls[event.ref], reply, self.showings(reply.shown), event.at)
             self.tick(event.at)
@@ -62,6 +70,11 @@ class Rebuilt:
             self.tick(event.at)
         elif event.kind == "asked" and event.data[0].seat == self.seat:
             self.view.deliver(self.showings(event.data[1]), event.at)
+
+    def keep(self, event: Event) -> None:
+        call = self.calls[event.ref]
+        if self.tools[call.tool].recorded:
+            self.view.journal.append((call, event))
 
     def showings(self, shown: tuple[Any, ...]) -> tuple[Showing, ...]:
         return tuple(Showing(s.table, self.world.record_at(s.table, s.id, s.version), s.detail, s.version) for s in shown)
@@ -78,10 +91,14 @@ def rows_of(view: View) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def assert_same(live: View, rebuilt: View) -> None:
+    """Compare all that a view holds; the view of a seat that a script plays has no arrays and no meters."""
     assert rows_of(live) == rows_of(rebuilt)
     assert {key: row.table.name for key, row in live.by_id.items()} == {k: r.table.name for k, r in rebuilt.by_id.items()}
     assert live.notes == rebuilt.notes
     assert live.restarted == rebuilt.restarted
+    assert live.journal == rebuilt.journal
+    if not live.arrays:
+        return
     assert live.meters == rebuilt.meters
     assert live.blocked == rebuilt.blocked
     assert np.array_equal(live.flat, rebuilt.flat)
@@ -104,13 +121,13 @@ def assert_something_is_legal(view: View) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_view_rebuilt_from_the_log_equals_the_live_one_after_every_call(domain: Domain, pack: Pack, name: str) -> None:
     for index in range(count(4, 60)):
-        episode, agent = episode_of(domain, pack, name, index), Mixed(80 + index % 4 * 5)
-        agent.start(episode.brief, index)
+        player = Player(episode_of(domain, pack, name, index), Mixed(80 + index % 4 * 5), index)
+        episode = player.episode
         rebuilt = {seat: Rebuilt(episode, seat) for seat in domain.layouts}
         while not episode.ended:
-            step(episode, agent, 1)
+            player.step()
             if not episode.ended and index % 2 and len(episode.steps) % 7 == 0:
-                episode.crash()
+                player.crash()
             for seat, fold in rebuilt.items():
                 assert_same(episode.view(seat), fold.catch_up())
             assert_in_bounds(episode.view())
@@ -120,11 +137,11 @@ def test_a_view_rebuilt_from_the_log_equals_the_live_one_after_every_call(domain
 def test_the_views_of_outside_people_are_rebuilt_too(domain: Domain, pack: Pack) -> None:
     people = {"people": {"approver": "outside", "requester": "outside"}}
     for index in range(count(4, 60)):
-        episode, agent = episode_of(domain, pack, VARIANTS[index % 7], index, merge([people])), Mixed(85)
-        agent.start(episode.brief, index)
+        player = Player(episode_of(domain, pack, VARIANTS[index % 7], index, merge([people])), Mixed(85), index)
+        episode = player.episode
         rebuilt = {seat: Rebuilt(episode, seat) for seat in domain.layouts}
         while not episode.ended:
-            step(episode, agent, 1)
+            player.step()
             for seat in ("approver", "requester"):
                 answer_all(episode, seat)
             for seat, fold in rebuilt.items():
@@ -195,10 +212,7 @@ def test_an_observation_is_a_fresh_copy(domain: Domain, pack: Pack) -> None:
 
 
 def test_a_stale_read_stays_stale_until_it_is_read_again(domain: Domain, pack: Pack) -> None:
-    episode, agent = episode_of(domain, pack, "X-01:whole", 0), Reference()
-    agent.start(episode.brief, 0)
-    while not episode.view().rows["reservation"]:
-        step(episode, agent, 1)
+    episode = run_until(episode_of(domain, pack, "X-01:whole", 0), Reference(), has_reservation)
     made = episode.view().rows["reservation"][0].record
     shown = episode.view().row(made.part)
     assert shown["quantity"] == episode.world.start["part"][made.part].quantity
@@ -224,181 +238,3 @@ def test_the_columns_of_every_table_exist_in_its_records(domain: Domain) -> None
                 records = domain.tables.get(table.name)
                 assert records is None or hasattr(records, column), f"{seat}: {table.name}.{column}"
             assert table.capacity >= 1
-
-
-# The capacity lint: per table of each seat's view, the most that any sequence of legal calls can show.
-
-
-def shown_at_most(domain: Domain, pack: Pack, episode: Episode) -> dict[str, int]:
-    """Return the most rows that a lead seat's view can ever hold, by table, argued from the start and the rules.
-
-    Searches are anchored on the incident's own equipment, region and tenant, so what they list is fixed at the start;
-    what a run makes is bounded by the rules' limits and the budget.
-    """
-    start, roles = episode.scenario.start, episode.scenario.roles
-    family = start["family"][roles["family"][0]]
-    directory = start["tenant"][roles["tenant"][0]].people
-    requests = rules.MAX_PROPOSALS * rules.MAX_REQUESTS_EACH
-    people_seats = [seat for seat in domain.layouts if seat != domain.lead]
-    return {
-        "incident": 1,
-        "equipment": 1,
-        "family": 1,
-        "delegation": 1,
-        "manual": len(family.manuals),
-        "part": len(family.parts),
-        "slot": len(start["region"][roles["region"][0]].slots),
-        "person": len({*directory, roles["requester"][0]}),
-        "policy": len(start["policy"]),
-        "draft": len(start["draft"]),
-        "proposal": rules.MAX_PROPOSALS,
-        "approval": requests,
-        "reservation": pack.contracts["effect"].budget["effect_attempts"],
-        # One for each message that people take, and one for each decision on a request.
-        "message": len(people_seats) * rules.MAX_MESSAGES + requests,
-    }
-
-
-def test_no_view_of_the_lead_seat_can_overflow(domain: Domain, pack: Pack) -> None:
-    capacities = {name: table.capacity for name, table in domain.layouts[domain.lead].tables.items()}
-    cards = [f"{card.id}:{next(iter(card.variants))}" for card in pack.cards.values()]
-    for index in range(count(150, 2_000)):
-        for name in cards:
-            episode = start_at(domain, pack, name, evaluation_seeds(index))
-            most = shown_at_most(domain, pack, episode)
-            assert set(most) == set(capacities)
-            over = {table: (rows, capacities[table]) for table, rows in most.items() if rows > capacities[table]}
-            assert not over, f"{name} on seeds {index}: (rows, capacity) {over}"
-
-
-def test_no_view_of_a_persons_seat_can_overflow(domain: Domain) -> None:
-    requests = rules.MAX_PROPOSALS * rules.MAX_REQUESTS_EACH
-    most = {"proposal": rules.MAX_PROPOSALS, "request": requests, "message": rules.MAX_MESSAGES}
-    for seat, layout in domain.layouts.items():
-        if seat != domain.lead:
-            assert {name: table.capacity for name, table in layout.tables.items()} == most
-
-
-LONG: Overrides = merge([{"budget": {"turns": 5_000, "tool_calls": 5_000, "retries": 500}}])
-
-
-def spam(episode: Episode, calls: list[ToolCall], rounds: int) -> list[str]:
-    """Make the calls again and again, reading messages in between; return the codes heard."""
-    codes = []
-    for _ in range(rounds):
-        for call in calls:
-            if episode.ended:
-                return codes
-            codes.append(str(episode.call(call).reply.code))
-        if not episode.ended:
-            episode.call(ToolCall.of("wait", seconds=30))
-    return codes
-
-
-def prepared(domain: Domain, pack: Pack, layer: Mapping[str, Any] | None = None, index: int = 0) -> Episode:
-    """Return an episode with a long budget in which all there is to list has been listed."""
-    overrides = merge([{"budget": dict(LONG.budget)}, layer or {}])
-    episode = episode_of(domain, pack, "X-01:whole", index, overrides)
-    machine, incident = episode.view().rows["equipment"][0].id, episode.view().rows["incident"][0].id
-    for call in (
-        ToolCall.of("query_asset", equipment=machine),
-        ToolCall.of("search_manuals", equipment=machine),
-        ToolCall.of("search_parts", equipment=machine),
-        ToolCall.of("list_slots", incident=incident),
-        ToolCall.of("read_directory"),
-        *(ToolCall.of("read_policy", operation=operation) for operation in rules.POLICIES),
-    ):
-        assert episode.call(call).ok
-    return episode
-
-
-def make_proposals(episode: Episode) -> list[str]:
-    """Freeze as many proposals as the rules allow; return their ids."""
-    view = episode.view()
-    for slot in view.rows["slot"]:
-        for part in view.rows["part"]:
-            episode.call(ToolCall.of("draft", field="part", ref=part.id))
-            episode.call(ToolCall.of("draft", field="slot", ref=slot.id))
-            episode.call(ToolCall.of("draft", field="citation", ref=view.rows["manual"][0].id))
-            if episode.call(ToolCall.of("propose")).reply.code == "limit":
-                return [row.id for row in view.rows["proposal"]]
-    raise AssertionError("the limit on proposals was never reached")
-
-
-def everyone(make: Callable[[str], list[ToolCall]], rows: list[Row]) -> list[ToolCall]:
-    """Return calls for each row."""
-    return [call for row in rows for call in make(row.id)]
-
-
-def test_spam_of_messages_never_raises(domain: Domain, pack: Pack) -> None:
-    episode = prepared(domain, pack)
-    people = episode.view().rows["person"]
-    calls = everyone(lambda p: [ToolCall.of("ask", person=p, topic=t) for t in ("deadline", "symptom", "access")], people)
-    calls += everyone(lambda p: [ToolCall.of("notify", person=p, kind=k) for k in ("reserved", "unknown")], people)
-    codes = spam(episode, calls, 6)
-    assert set(codes) == {"", "limit"}
-    assert sum(code == "" for code in codes) == 3 * rules.MAX_MESSAGES
-
-
-def test_spam_of_proposals_never_raises(domain: Domain, pack: Pack) -> None:
-    episode = prepared(domain, pack)
-    assert len(make_proposals(episode)) == rules.MAX_PROPOSALS
-    frozen = [row.id for row in episode.view().rows["proposal"]]
-    for key in frozen:
-        assert episode.call(ToolCall.of("withdraw", proposal=key)).ok
-        assert episode.call(ToolCall.of("withdraw", proposal=key)).reply.code == "conflict"
-    assert spam(episode, [ToolCall.of("propose")], 5) == ["limit"] * 5
-
-
-def test_spam_of_requests_and_messages_together_never_overflows(domain: Domain, pack: Pack) -> None:
-    for index in range(count(3, 30)):
-        episode = prepared(domain, pack, index=index)
-        people = episode.view().rows["person"]
-        talk = everyone(lambda p: [ToolCall.of("ask", person=p, topic="deadline")], people)
-        codes = [str(episode.call(call).reply.code) for _ in range(3) for call in talk]
-        for _ in range(rules.MAX_REQUESTS_EACH):
-            for proposal in make_proposals(episode):
-                for person in sorted(people, key=lambda row: "reserve" in row["authority"]):
-                    call = ToolCall.of("request_approval", proposal=proposal, person=person.id)
-                    codes.append(str(episode.call(call).reply.code))
-        codes += spam(episode, talk, 6)
-        while not episode.ended:
-            episode.call(ToolCall.of("wait", seconds=14_400))
-        assert {"", "limit"} <= set(codes)
-        assert len(episode.world.tables["request"]) == rules.MAX_PROPOSALS * rules.MAX_REQUESTS_EACH
-        assert len(episode.view().rows["message"]) > 12
-
-
-def test_spam_answered_by_outside_people_never_overflows(domain: Domain, pack: Pack) -> None:
-    outside = {"people": dict.fromkeys(("approver", "requester", "colleague"), "outside")}
-    episode = prepared(domain, pack, outside)
-    people = episode.view().rows["person"]
-    calls = everyone(lambda p: [ToolCall.of("ask", person=p, topic="access")], people)
-    for proposal in make_proposals(episode):
-        calls += everyone(lambda p, q=proposal: [ToolCall.of("request_approval", proposal=q, person=p)], people)
-    for _ in range(rules.MAX_MESSAGES):
-        for call in calls:
-            episode.call(call)
-        for seat in ("approver", "requester", "colleague"):
-            for row in list(episode.view(seat).rows["request"]):
-                episode.call(ToolCall.of("decide", request=row.id, disposition="declined"), seat)
-            for row in list(episode.view(seat).rows["message"]):
-                episode.call(ToolCall.of("say", message=row.id, act="answered"), seat)
-    episode.call(ToolCall.of("wait", seconds=60))
-    assert len(episode.view().rows["approval"]) == rules.MAX_PROPOSALS * rules.MAX_REQUESTS_EACH
-    assert len(episode.view().rows["message"]) == 3 * rules.MAX_MESSAGES + rules.MAX_PROPOSALS * rules.MAX_REQUESTS_EACH
-
-
-def test_spam_of_reservations_is_bounded_by_the_budget(domain: Domain, pack: Pack) -> None:
-    episode, agent = episode_of(domain, pack, "X-01:whole", 0, LONG), Reference()
-    agent.start(episode.brief, 0)
-    while not episode.view().rows["reservation"]:
-        step(episode, agent, 1)
-    plan = episode.view().rows["proposal"][0].id
-    codes = spam(episode, [ToolCall.of("reserve", proposal=plan, key="fresh"), ToolCall.of("read_journal")], 12)
-    attempts = episode.scenario.limits.effect_attempts
-    assert len(episode.view().rows["reservation"]) == len(episode.world.tables["reservation"]) <= attempts
-    assert codes.count("budget_exhausted") == 12 - (attempts - 1)
-    catalogue = episode.view().layout.catalogue
-    assert not episode.view().mask[catalogue.tool_index["reserve"]], "a visible budget that is used up is masked"
-    assert_something_is_legal(episode.view())
