@@ -25,6 +25,9 @@ SERVICE = "service"
 JITTER = 60
 """A person's delay varies from turn to turn by up to so many seconds on top of its pace."""
 
+NEVER = 2**62
+"""A second that no clock here reaches."""
+
 NO_CLASS: frozenset[Consequence] = frozenset()
 NOTHING: tuple[Any, ...] = ()
 
@@ -42,6 +45,7 @@ class Gateway:
         self._contract = scenario.contract
         self._decision_cost = scenario.contract.decision_cost
         self._agenda: dict[str, AgendaItem] = world.tables["agenda"]
+        self._next_due = min([item.due for item in self._agenda.values()], default=NEVER)
         self._ids = Stream(scenario.coordinates.seeds.entity, "made")
         self._jitter: dict[str, Stream] = {}
         self._reached: dict[tuple[str, str], int] = {}
@@ -57,8 +61,9 @@ class Gateway:
         if view is None:
             listed = self._contract.tools if seat == self.lead else tuple(self.domain.tools[seat])
             brief = self.scenario.brief if seat == self.lead else None
-            view = self.views[seat] = View(self.domain.layouts[seat], seat, brief, listed, self.scenario.limits)
-            if seat != self.lead:
+            arrays = seat not in self.scenario.personas
+            view = self.views[seat] = View(self.domain.layouts[seat], seat, brief, listed, self.scenario.limits, arrays)
+            if arrays and seat != self.lead:
                 view.tick(self.clock, Meters(seat), NO_CLASS)
         return view
 
@@ -87,6 +92,7 @@ class Gateway:
             return self._refuse(passage, Code.DENIED, f"{decision.reason} ({decision.rule})", Boundary.AUTHORITY)
         if tool.journaled:
             self.world.emit(self.clock, HARNESS, "intent", passage.seq, NOTHING, Intent(tool.name, checked))
+            self._keep(passage)
         return self._carry_out(passage, tool, checked)
 
     def _admit(self, passage: Passage, values: tuple[Any, ...] | None) -> tuple[Problem | None, str]:
@@ -151,7 +157,7 @@ class Gateway:
         if outcome.code:
             reply = Reply(Status.REFUSED, outcome.code, "", outcome.expected, _log(outcome.shown), outcome.facts)
             return self._answer(passage, reply, outcome.shown, Boundary.COMMIT, tool.latency.inbound, outcome.reads)
-        shown = self._commit(tool, outcome, passage.seq, struck) if outcome.writes else outcome.shown
+        shown = self._commit(passage, tool, outcome, struck) if outcome.writes else outcome.shown
         fault = self._strike(tool, Boundary.AFTER_COMMIT, passage.seq) if struck else None
         if fault is not None and fault.effect == Effect.LOSE_REPLY:
             return self._time_out(passage, Boundary.AFTER_COMMIT)
@@ -162,17 +168,20 @@ class Gateway:
         reply = make(Reply, (Status.OK, "", "", "", _log(shown), outcome.facts))
         return self._answer(passage, reply, shown, Boundary.ON_REPLY, tool.latency.inbound + slow, outcome.reads)
 
-    def _commit(self, tool: Tool, outcome: Outcome, seq: int, struck: bool) -> tuple[Showing, ...]:
+    def _commit(self, passage: Passage, tool: Tool, outcome: Outcome, struck: bool) -> tuple[Showing, ...]:
         """Make an outcome's writes and put its requests before people; return what it shows, versions filled in."""
-        writes = outcome.writes
+        writes, seq = outcome.writes, passage.seq
         fault = self._strike(tool, Boundary.COMMIT, seq) if struck else None
         if fault is not None and fault.effect == Effect.DROP_WRITE:
             table = fault.value("table")
             writes = tuple(write for write in writes if write.table != table)
         at = self.world.emit(self.clock, SERVICE, "commit", seq, writes, tool.name)
+        if tool.recorded:
+            self._keep(passage)
         for request in outcome.requests:
             self._ask(request, seq)
-        return tuple([s if s.version != AT_COMMIT else Showing(s.table, s.record, s.detail, at) for s in outcome.shown])
+        shown = outcome.shown
+        return shown and tuple([s if s[3] != AT_COMMIT else make(Showing, (s[0], s[1], s[2], at)) for s in shown])
 
     def _refuse(self, passage: Passage, code: str, expected: str, boundary: str, path: str = "") -> ToolResult:
         return self._answer(passage, make(Reply, (Status.REFUSED, code, path, expected, NOTHING, None)), NOTHING, boundary)
@@ -191,12 +200,18 @@ class Gateway:
             self._advance(self.clock + inbound)
         now = self.clock
         self.world.emit(now, HARNESS, "result", passage.seq, NOTHING, make(Answered, (reply, boundary, reads)))
+        if passage.tool is not None and passage.tool.recorded and passage.values is not None:
+            self._keep(passage)
         view.absorb(passage.call, reply, showings, now)
         if passage.lead:
             view.tick(now, self.meters, self._blocked())
         else:
             view.tick(now, view.meters, view.blocked)
         return ToolResult(passage.call, reply, showings, now, now - passage.began, view.layout)
+
+    def _keep(self, passage: Passage) -> None:
+        """Keep the last event in the seat's journal."""
+        passage.view.journal.append((passage.call, self.world.log[-1]))
 
     def _blocked(self) -> frozenset[Consequence]:
         return EFFECTS if self.meters.effect_attempts >= self.scenario.limits.effect_attempts else NO_CLASS
@@ -237,23 +252,18 @@ class Gateway:
 
     def _advance(self, until: int) -> None:
         """Let time pass; acts that fall due happen on the way, in the order of their time and id."""
-        agenda = self._agenda
-        while agenda:
-            item = min(agenda.values(), key=_due) if len(agenda) > 1 else next(iter(agenda.values()))
-            if item.due > until:
-                break
-            self._act(item)
+        while self._next_due <= until:
+            self._act(min(self._agenda.values(), key=_due))
         self.clock = until
 
     def _wait(self, view: View, until: int) -> None:
         """Let time pass until a message for the seat is unread, at the latest until `until`."""
-        world, agenda = self.world, self._agenda
-        while not any(m.to == view.seat and m.id not in view.by_id for m in world.tables["message"].values()):
-            item = min(agenda.values(), key=_due, default=None)
-            if item is None or item.due > until:
+        seat, seen, agenda, messages = view.seat, view.by_id, self._agenda, self.world.tables["message"]
+        while not [1 for m in messages.values() if m.to == seat and m.id not in seen]:
+            if self._next_due > until:
                 self.clock = until
                 return
-            self._act(item)
+            self._act(min(agenda.values(), key=_due))
 
     def _act(self, item: AgendaItem) -> None:
         """A person's act falls due: only listed?, authority and commit; its delay is spent already."""
@@ -274,6 +284,7 @@ class Gateway:
             code = outcome.code
             writes += outcome.writes
         self.world.emit(self.clock, item.seat, "act", item.ref, writes, make(Acted, (item.call, item.rule, code)))
+        self._next_due = min([other.due for other in self._agenda.values()], default=NEVER)
 
     def _ask(self, request: Request, seq: int) -> None:
         """Put a request before a person; a scripted one decides now and acts when its delay is over."""
@@ -294,6 +305,7 @@ class Gateway:
             key = f"act-{self._ids.token('agenda', seat, turns)}"
             item = make(AgendaItem, (key, self.clock + reply.delay, seat, reply.act, reply.rule, seq))
             writes.append(make(Write, ("agenda", key, item)))
+            self._next_due = min(self._next_due, item.due)
         data = make(Asked, (seat, request.kind, request.ref, reply.rule))
         self.world.emit(self.clock, seat, "asked", seq, tuple(writes), (data, _log(showings)))
 

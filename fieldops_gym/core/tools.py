@@ -107,7 +107,8 @@ class Fidelity(NamedTuple):
 class Tool(NamedTuple):
     """A tool of a seat. `handler(context, *values)` returns an `Outcome`; values come in the order of `args`.
 
-    `journaled` tools leave their intent in the journal before they are sent. `waits` marks the one tool that passes time.
+    `journaled` tools leave their intent in the journal before they are sent, `recorded` ones what came of them. `waits`
+    marks the one tool that passes time.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Tool(NamedTuple):
     fidelity: tuple[Fidelity, ...]
     handler: Callable[..., Outcome]
     journaled: bool = False
+    recorded: bool = False
     waits: bool = False
 
 

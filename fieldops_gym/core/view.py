@@ -31,8 +31,8 @@ class ViewTable(NamedTuple):
     """How records of one table are shown.
 
     `columns` are shown by any reply that shows the record, `details` only by one that shows it whole. `features(view,
-    row)` returns one number per entry of `fields`: 1 yes, -1 no, 0 not known. Rows are recomputed when a row of a table
-    in `refreshed_by` changes.
+    rows)` returns, row after row, one number per entry of `fields`: 1 yes, -1 no, 0 not known. They are recomputed when a
+    row of the table itself or of one in `refreshed_by` changes.
     """
 
     name: str
@@ -40,18 +40,20 @@ class ViewTable(NamedTuple):
     columns: tuple[str, ...]
     details: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
-    features: Callable[[View, Row], Sequence[float]] | None = None
+    features: Callable[[View, list[Row]], Sequence[float]] | None = None
     refreshed_by: tuple[str, ...] = ()
 
 
 class Panel(NamedTuple):
     """A group of numbers about no single record. `write(view, flat, start)` puts one per entry of `fields` into `flat`.
 
-    It writes rather than returns because one panel, the clock, is written at every step.
+    It writes rather than returns because one panel, the clock, is written at every step. The other is written when
+    something was noted, or a row of a table in `refreshed_by` changed.
     """
 
     fields: tuple[Field, ...]
     write: Callable[[View, np.ndarray, int], None]
+    refreshed_by: frozenset[str] = frozenset()
 
 
 class Row:
@@ -111,6 +113,8 @@ class Layout:
         self.code_at: dict[str, int] = {code: last + len(STATUSES) + index for index, code in enumerate(CODES)}
         self.tool_at = {t.name: last + len(STATUSES) + len(CODES) + i for i, t in enumerate(self.catalogue.tools)}
         self.clock_at, self.situation_at = self.sections["clock"].start, self.sections["situation"].start
+        self.features = {t.name: t.features for t in tables}
+        self.starts = {name: piece.start for name, piece in self.sections.items()}
         self.readers = {t.name: tuple(o.name for o in tables if t.name in o.refreshed_by) for t in tables}
         self.tools_by_table = {
             table: tuple(i for i, ways in enumerate(self.catalogue.alternatives) if any(table in way for way in ways))
@@ -157,15 +161,16 @@ class Answered(NamedTuple):
 class View:
     """What one seat has been shown. `flat` is its array form (float32), `mask` its legal actions, per slot and flat (bool).
 
-    `notes` holds what replies said about a record beyond the record itself, by record id; `brief` is the task as given.
+    `notes` holds what replies said about a record beyond the record itself, by record id; `brief` is the task as given;
+    `journal` is what the harness keeps for the seat across a crash. A seat that a script plays needs no `arrays`.
     """
 
     __slots__ = (
-        "_last", "blocked", "brief", "by_id", "flat", "layout", "limits", "listed", "mask", "meters", "notes", "now",
+        "_last", "arrays", "blocked", "brief", "by_id", "flat", "journal", "layout", "limits", "listed", "mask", "meters", "notes", "now",
         "restarted", "rows", "seat",
     )  # fmt: skip
 
-    def __init__(self, layout: Layout, seat: str, brief: Any, listed: Iterable[str], limits: Any) -> None:
+    def __init__(self, layout: Layout, seat: str, brief: Any, listed: Iterable[str], limits: Any, arrays: bool = True) -> None:
         self.layout = layout
         self.seat = seat
         self.brief = brief
@@ -175,6 +180,8 @@ class View:
         self.now = 0
         self.restarted = False
         self.blocked: frozenset[Consequence] = frozenset()
+        self.journal: list[tuple[ToolCall, Any]] = []
+        self.arrays = arrays
         self._clear()
 
     def _clear(self) -> None:
@@ -182,6 +189,8 @@ class View:
         self.rows: dict[str, list[Row]] = {name: [] for name in layout.tables}
         self.by_id: dict[str, Row] = {}
         self.notes: dict[str, Any] = {}
+        if not self.arrays:
+            return
         self.flat = np.zeros(layout.width, dtype=np.float32)
         self.mask = np.zeros(layout.catalogue.size, dtype=bool)
         self._last: tuple[int, ...] = ()
@@ -198,7 +207,7 @@ class View:
         self.now = now
         self._clear()
         self._show(showings)
-        self._recompute(set(self.layout.tables))
+        self._recompute(set(self.layout.tables), noted=True)
 
     def absorb(self, call: ToolCall, reply: Reply, showings: Sequence[Showing], now: int) -> None:
         """Take in a reply to this seat's own call."""
@@ -206,14 +215,16 @@ class View:
         changed = self._show(showings) if showings else None
         noted = self.layout.absorb(self, call, reply)
         self._mark_last(call.tool, reply.status, reply.code)
-        if changed or noted is not None:
-            self._recompute((changed or set()).union(noted or ()))
+        if noted is not None:
+            self._recompute(changed.union(noted) if changed else set(noted), noted=True)
+        elif changed:
+            self._recompute(changed)
 
     def deliver(self, showings: Sequence[Showing], now: int) -> None:
         """Take in a request that was put before this seat: a request is a person's brief."""
         self.now = now
         changed = self._show(showings)
-        if changed:
+        if changed and self.arrays:
             self._recompute(changed)
 
     def _show(self, showings: Sequence[Showing]) -> set[str] | None:
@@ -241,7 +252,7 @@ class View:
         row = Row(self.layout.tables[table], key, len(rows) + 1)
         rows.append(row)
         self.by_id[key] = row
-        start = self.layout.catalogue.position_start.get(table)
+        start = self.layout.catalogue.position_start.get(table) if self.arrays else None
         if start is not None:
             self.mask[start + row.position - 1] = True
             if row.position == 1:
@@ -258,20 +269,21 @@ class View:
             flat[index] = 1.0
         self._last = marks
 
-    def _recompute(self, changed: set[str]) -> None:
-        layout, flat = self.layout, self.flat
+    def _recompute(self, changed: set[str], noted: bool = False) -> None:
+        layout, flat, rows = self.layout, self.flat, self.rows
         tables = set(changed)
         for name in changed:
-            tables.update(layout.readers[name])
+            readers = layout.readers[name]
+            if readers:
+                tables.update(readers)
         for name in tables:
-            table = layout.tables[name]
-            if table.features is None:
-                continue
-            width, start = len(table.fields), layout.sections[name].start
-            for row in self.rows[name]:
-                flat[start : start + width] = table.features(self, row)
-                start += width
-        layout.situation.write(self, flat, layout.situation_at)
+            features, table = layout.features[name], rows[name]
+            if features is not None and table:
+                numbers = features(self, table)
+                start = layout.starts[name]
+                flat[start : start + len(numbers)] = numbers
+        if noted or not layout.situation.refreshed_by.isdisjoint(changed):
+            layout.situation.write(self, flat, layout.situation_at)
 
     def tick(self, now: int, meters: Any, blocked: frozenset[Consequence]) -> None:
         """Bring clock and meters up to `now` (simulated seconds); `blocked` are classes whose budget is used up."""

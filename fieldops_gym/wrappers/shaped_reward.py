@@ -20,7 +20,8 @@ class ShapedReward(gymnasium.Wrapper, RecordConstructorArgs):
     """Add `weight` over the number of milestones for each milestone reached, once each.
 
     Nothing more is paid after a hard violation, the final reward excepted, which that has already decided. It reads the
-    hidden truth, so it is for training only; an evaluation does without it. `info["milestones"]` counts those reached.
+    hidden truth, so it is for training only; an evaluation does without it. `info["milestones"]` counts those reached, and
+    `info["milestones_reached"]` names them at the end.
     """
 
     def __init__(self, env: gymnasium.Env, weight: float = 1.0) -> None:
@@ -52,6 +53,8 @@ class ShapedReward(gymnasium.Wrapper, RecordConstructorArgs):
         if not self._violated:
             paid += self._each * self._newly_reached()
         info["milestones"] = sum(self._reached)
+        if terminated or truncated:
+            info["milestones_reached"] = self.reached()
         return observation, paid, terminated, truncated, info
 
     def _newly_reached(self) -> int:

@@ -50,7 +50,10 @@ class Script(NamedTuple):
 
 
 def draw_scripts(number: int, options: dict[str, Any], longest: int) -> list[Script]:
-    """Draw legal calls from the call menu, `finish` excepted, and map them back to actions."""
+    """Draw legal calls from the call menu and map them back to actions.
+
+    `finish` and the call that uses up a budget are left out: grading has a row of its own.
+    """
     env = CallMenu(gymnasium.make(ENV_ID))
     base: Any = env.unwrapped
     finishing = np.array([label.startswith("finish") for label in env.labels])
@@ -62,8 +65,9 @@ def draw_scripts(number: int, options: dict[str, Any], longest: int) -> list[Scr
         while not ended and len(actions) < longest:
             choice = int(rng.choice(np.flatnonzero(info["action_mask"] & ~finishing)))
             _, _, ended, _, info = env.step(choice)
-            actions.append(base.layout.catalogue.actions[choice])
-            accepted += base.result.ok
+            if not ended:
+                actions.append(base.layout.catalogue.actions[choice])
+                accepted += base.result.ok
         scripts.append(Script(seed, options, actions, accepted))
     return scripts
 

@@ -12,7 +12,7 @@ from fieldops_gym.core.canonical import digest
 from fieldops_gym.core.passage import Context
 from fieldops_gym.core.people import Message
 from fieldops_gym.core.tools import AT_COMMIT, Outcome, Request, Showing
-from fieldops_gym.core.world import World, Write
+from fieldops_gym.core.world import Write, make
 from fieldops_gym.domains.field_service.records import Approval, ApprovalRequest, Draft, Proposal
 from fieldops_gym.domains.field_service.rules import (
     APPROVAL_SECONDS,
@@ -43,6 +43,13 @@ class Told(NamedTuple):
 
     person: str
     kind: str
+
+
+class Drafted(NamedTuple):
+    """What `draft` answers when the draft has changed: which field, and what was put there."""
+
+    field: str
+    ref: str
 
 
 class Waited(NamedTuple):
@@ -121,49 +128,40 @@ def read_proposal(context: Context, proposal: str) -> Outcome:
 
 def read_journal(context: Context) -> Outcome:
     """Show what the harness wrote down: it is all that survives a crash of the seat's process."""
-    world, seat = context.world, context.seat
     entries, showings = [], {}
-    for kind, table, key, at in _journal(world, seat):
+    for kind, table, key, at in _journal(context):
         entries.append(JournalEntry(kind, key, at))
         showings[key] = show(context, table, key)
     return Outcome(shown=tuple(showings.values()), facts=Journal(tuple(entries)))
 
 
-def _journal(world: World, seat: str) -> list[tuple[str, str, str, int]]:
-    """The journal as a projection of the log: (kind, table, record id, second), oldest first."""
+def _journal(context: Context) -> list[tuple[str, str, str, int]]:
+    """The journal as a projection of the seat's journaled events: (kind, table, record id, second), oldest first."""
     lines: list[tuple[str, str, str, int]] = []
-    calls = {e.seq: e.data for e in world.log if e.kind == "call" and e.actor == seat}
-    for event in world.log:
-        if event.kind == "commit" and event.data == "propose" and event.ref in calls:
+    for call, event in context.view.journal:
+        if event.kind == "commit":
             lines += [("frozen", w.table, w.id, event.at) for w in event.writes if w.table == "proposal"]
-        elif event.kind == "commit" and event.data == "request_approval" and event.ref in calls:
             asked = [w.record for w in event.writes if w.table == "request"]
             lines += [(f"asked:{request.person}", "proposal", request.proposal, event.at) for request in asked]
-        elif event.kind == "intent" and event.ref in calls:
+        elif event.kind == "intent":
             tool, values = event.data
             kind = f"intended:{tool}:{values[1]}" if tool == "notify" else f"intended:{tool}"
             lines.append((kind, JOURNALED[tool], values[0], event.at))
-        elif event.kind == "result" and event.ref in calls:
+        else:
             reply = event.data.reply
-            lines += [("approval_seen", "approval", s.id, event.at) for s in reply.shown if s.table == "approval"]
-            if calls[event.ref].tool in ("reserve", "compensate", "read_reservation", "reconcile"):
-                lines += [("recorded", "reservation", s.id, event.at) for s in reply.shown if s.table == "reservation"]
-                if reply.code and calls[event.ref].tool == "reserve":
-                    subject = dict(calls[event.ref].args).get("proposal", "")
-                    lines += (
-                        [(f"answered:{reply.code}", "proposal", subject, event.at)]
-                        if subject in world.tables["proposal"]
-                        else []
-                    )
+            lines += [("approval_seen", s.table, s.id, event.at) for s in reply.shown if s.table == "approval"]
+            lines += [("recorded", s.table, s.id, event.at) for s in reply.shown if s.table == "reservation"]
+            if reply.code and call.tool == "reserve":
+                lines.append((f"answered:{reply.code}", "proposal", dict(call.args)["proposal"], event.at))
     return lines
 
 
 def wait(context: Context, seconds: int) -> Outcome:
     """Show the messages that have come; the gateway has let the time pass."""
-    tables, seen = context.world.tables, context.view.by_id
-    new = [m for m in tables["message"].values() if m.to == context.seat and m.id not in seen]
+    tables, seen, seat = context.world.tables, context.view.by_id, context.seat
+    new = [(m.at, m.id, m) for m in tables["message"].values() if m.to == seat and m.id not in seen]
     shown: list[Showing] = []
-    for message in sorted(new, key=lambda m: (m.at, m.id)):
+    for _, _, message in sorted(new):
         shown.append(show(context, "message", message.id))
         if message.about in tables["approval"]:
             shown.append(show(context, "approval", message.about))
@@ -182,10 +180,11 @@ def draft(context: Context, field: str, ref: str) -> Outcome:
         citations = tuple(sorted({*citations, ref}))
     else:
         alternatives = tuple(sorted({*alternatives, ref}))
-    new = Draft(old.id, part, slot, citations, alternatives)
+    new = make(Draft, (old.id, part, slot, citations, alternatives))
     if new == old:
         return Outcome(shown=(show(context, "draft", old.id),))
-    return Outcome((Write("draft", new.id, new),), (Showing("draft", new, 1, AT_COMMIT),))
+    writes, shown = (make(Write, ("draft", new.id, new)),), (make(Showing, ("draft", new, 1, AT_COMMIT)),)
+    return Outcome(writes, shown, Drafted(field, ref))
 
 
 def propose(context: Context) -> Outcome:
@@ -253,12 +252,12 @@ def notify(context: Context, person: str, kind: str, note: str) -> Outcome:
 def _say(context: Context, person: str, act: str, note: str, kind: str, facts: Any) -> Outcome:
     tables = context.world.tables
     seat = tables["person"][person].seat
-    if sum(m.to == seat for m in tables["message"].values()) >= MAX_MESSAGES:
+    if len([1 for m in tables["message"].values() if m.to == seat]) >= MAX_MESSAGES:
         return Outcome(code=Code.LIMIT, expected=f"at most {MAX_MESSAGES} messages to the same people")
     key = f"msg-{context.ids.token('message', context.seat, seat, len(tables['message']))}"
     about = context.scenario.roles["incident"][0]
-    message = Message(key, seat, context.seat, person, act, about, context.now, note)
-    return Outcome((Write("message", key, message),), (), facts, (Request(seat, kind, key),))
+    message = make(Message, (key, seat, context.seat, person, act, about, context.now, note))
+    return Outcome((make(Write, ("message", key, message)),), (), facts, (make(Request, (seat, kind, key)),))
 
 
 def request_scope(context: Context, scope: str) -> Outcome:
@@ -299,4 +298,4 @@ def say(context: Context, message: str, act: str) -> Outcome:
 
 def _listed(context: Context, table: str, keys: tuple[str, ...]) -> tuple[Showing, ...]:
     rows, version = context.world.tables[table], context.world.version
-    return tuple([Showing(table, rows[key], 0, version(table, key)) for key in keys])
+    return tuple([make(Showing, (table, rows[key], 0, version(table, key))) for key in keys])

@@ -105,7 +105,10 @@ def may_approve(person: Person, tenant: str) -> bool:
 
 def delegation_of(world: World, seat: str) -> Delegation | None:
     """Return the seat's delegation."""
-    return next((d for d in world.tables["delegation"].values() if d.seat == seat), None)
+    for delegation in world.tables["delegation"].values():
+        if delegation.seat == seat:
+            return delegation
+    return None
 
 
 def draft_of(world: World) -> Draft:

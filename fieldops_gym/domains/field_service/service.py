@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from fieldops_gym.core.calls import Code
 from fieldops_gym.core.passage import Context
 from fieldops_gym.core.tools import AT_COMMIT, Outcome, Showing
-from fieldops_gym.core.world import Write
+from fieldops_gym.core.world import Write, make
 from fieldops_gym.domains.field_service.records import AuditEntry, Intent, LedgerEntry, Proposal, Reservation
 from fieldops_gym.domains.field_service.rules import wholeness
 
@@ -52,7 +52,8 @@ class Compensated(NamedTuple):
 
 def show(context: Context, table: str, key: str, detail: int = 1) -> Showing:
     """Return the showing of a record as it is now."""
-    return Showing(table, context.world.tables[table][key], detail, context.world.version(table, key))
+    world = context.world
+    return make(Showing, (table, world.tables[table][key], detail, world.version(table, key)))
 
 
 def reserve(context: Context, proposal_id: str, key_choice: str) -> Outcome:

@@ -117,13 +117,14 @@ DISPATCHER: tuple[Tool, ...] = (
         Choice("operation", "Which operation.", tuple(POLICIES)),
     ),
     _tool("read_directory", "List people with their tenant and authority.", do.read_directory),
-    _tool("read_proposal", "Read a proposal with the decisions on it.", do.read_proposal, THE_PROPOSAL),
+    _tool("read_proposal", "Read a proposal with the decisions on it.", do.read_proposal, THE_PROPOSAL, recorded=True),
     _tool(
         "read_reservation",
         "Read a reservation back with its part, slot, incident and audit records.",
         service.read_reservation,
         THE_RESERVATION,
         fidelity=(ONE_COPY,),
+        recorded=True,
     ),
     _tool(
         "reconcile",
@@ -135,6 +136,7 @@ DISPATCHER: tuple[Tool, ...] = (
             "The answer holds for calls sent by `as_of`, which may lie in the past; later calls are not covered.",
         ),
         fidelity=(ONE_COPY, KEEPS_KEYS),
+        recorded=True,
     ),
     _tool("read_journal", "Read what was frozen, asked, approved, intended and recorded so far.", do.read_journal),
     _tool(
@@ -145,6 +147,7 @@ DISPATCHER: tuple[Tool, ...] = (
         latency=Latency(0, 0),
         waits=True,
         fidelity=(PEOPLE,),
+        recorded=True,
     ),
     _tool(
         "ask",
@@ -191,6 +194,7 @@ DISPATCHER: tuple[Tool, ...] = (
                 ("limit", "no more proposals for this incident"),
             ),
         ),
+        recorded=True,
     ),
     _tool(
         "request_approval",
@@ -211,6 +215,7 @@ DISPATCHER: tuple[Tool, ...] = (
             ),
             counterparty="a person",
         ),
+        recorded=True,
     ),
     _tool(
         "withdraw",
@@ -245,6 +250,7 @@ DISPATCHER: tuple[Tool, ...] = (
             ),
             counterparty="the reservation service",
         ),
+        recorded=True,
     ),
     _tool(
         "compensate",
@@ -259,6 +265,7 @@ DISPATCHER: tuple[Tool, ...] = (
         semantics=Semantics(
             "A second call is refused.", "Takes hold when the call arrives.", (("conflict", "it is not active"),)
         ),
+        recorded=True,
     ),
     _tool(
         "notify",

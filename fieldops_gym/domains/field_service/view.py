@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from fieldops_gym.core.calls import Code, Status, ToolCall
+from fieldops_gym.core.calls import Code, ToolCall
 from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.tools import Request, Showing
 from fieldops_gym.core.view import Field, Layout, Panel, Reply, Row, View, ViewTable
 from fieldops_gym.core.world import World
 from fieldops_gym.domains.field_service import rules
-from fieldops_gym.domains.field_service.handlers import Asked, Journal, Told
+from fieldops_gym.domains.field_service.handlers import Asked, Drafted, Journal, Told
 from fieldops_gym.domains.field_service.service import Dispatched, ReadBack, Reconciled
 from fieldops_gym.domains.field_service.tools import KINDS_TOLD, PEOPLE_SEATS, TOOLS
 
@@ -89,88 +89,106 @@ def remedy(view: View) -> str:
     return ""
 
 
-def manual_features(view: View, row: Row) -> Sequence[float]:
-    """One edition."""
+def manual_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """Editions."""
     known, draft = machine(view), first(view, "draft")
-    covers = 0.0 if known is None else yes(rules.applies(row.record, known.revision))
-    cited = draft is not None and row.id in draft.record.citations
-    return (1.0, yes(rules.is_current(row.record)), covers, yes(row.full is not None), yes(cited))
+    cited = draft.record.citations if draft else ()
+    numbers: list[float] = []
+    for row in rows:
+        edition = row.record
+        covers = 0.0 if known is None else yes(rules.applies(edition, known.revision))
+        read = 1.0 if row.full is not None else -1.0
+        numbers += (1.0, yes(rules.is_current(edition)), covers, read, 1.0 if row.id in cited else -1.0)
+    return numbers
 
 
-def part_features(view: View, row: Row) -> Sequence[float]:
-    """One part."""
-    part, known, draft, incident = row.record, machine(view), first(view, "draft"), view.rows["incident"][0]
-    kind = remedy(view)
-    return (
-        1.0,
-        0.0 if known is None else yes(rules.fits_revision(part, known)),
-        yes(rules.in_stock(part)),
-        yes(rules.depot_serves(part, incident.record)),
-        yes(part.kind == kind) if kind else 0.0,
-        yes(draft is not None and draft.record.part == row.id),
-        yes(draft is not None and row.id in draft.record.alternatives),
-        part.uncertainty / 20.0,
-    )
+def part_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """Parts."""
+    known, draft, incident, kind = machine(view), first(view, "draft"), view.rows["incident"][0].record, remedy(view)
+    chosen, alternatives = (draft.record.part, draft.record.alternatives) if draft else ("", ())
+    numbers: list[float] = []
+    for row in rows:
+        part = row.record
+        fits = 0.0 if known is None else 1.0 if rules.fits_revision(part, known) else -1.0
+        stock = 1.0 if rules.in_stock(part) else -1.0
+        near = 1.0 if rules.depot_serves(part, incident) else -1.0
+        prescribed = 0.0 if not kind else 1.0 if part.kind == kind else -1.0
+        suits = min(fits, stock, near, prescribed)
+        drafted = 1.0 if chosen == row.id else -1.0
+        alternative = 1.0 if row.id in alternatives else -1.0
+        numbers += (1.0, fits, stock, near, prescribed, suits, drafted, alternative, part.uncertainty / 20.0)
+    return numbers
 
 
-def slot_features(view: View, row: Row) -> Sequence[float]:
-    """One slot."""
-    slot, draft, incident = row.record, first(view, "draft"), view.rows["incident"][0].record
-    return (
-        1.0,
-        yes(rules.skill_fits(slot, view.rows["family"][0].record.trade)),
-        yes(rules.region_fits(slot, incident)),
-        yes(rules.before_deadline(slot, incident)),
-        yes(slot.free > 0),
-        yes(draft is not None and draft.record.slot == row.id),
-    )
+def slot_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """Slots."""
+    draft, incident, trade = first(view, "draft"), view.rows["incident"][0].record, view.rows["family"][0].record.trade
+    chosen = draft.record.slot if draft else ""
+    numbers: list[float] = []
+    for row in rows:
+        slot = row.record
+        skilled = 1.0 if rules.skill_fits(slot, trade) else -1.0
+        region = 1.0 if rules.region_fits(slot, incident) else -1.0
+        in_time = 1.0 if rules.before_deadline(slot, incident) else -1.0
+        free = 1.0 if slot.free > 0 else -1.0
+        suits = min(skilled, region, in_time, free)
+        numbers += (1.0, skilled, region, in_time, free, suits, 1.0 if chosen == row.id else -1.0)
+    return numbers
 
 
-def person_features(view: View, row: Row) -> Sequence[float]:
-    """One person."""
-    person, incident = row.record, view.rows["incident"][0].record
-    return (
-        1.0,
-        yes(person.tenant == incident.tenant),
-        yes("reserve" in person.authority),
-        yes(person.id == incident.requester),
-        yes(any(row.id in proposal_note(view, p.id).asked for p in view.rows["proposal"])),
-    )
+def person_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """People."""
+    incident = view.rows["incident"][0].record
+    asked = {person for plan in view.rows["proposal"] for person in proposal_note(view, plan.id).asked}
+    numbers: list[float] = []
+    for row in rows:
+        person = row.record
+        numbers += (
+            1.0,
+            yes(person.tenant == incident.tenant),
+            yes("reserve" in person.authority),
+            yes(person.id == incident.requester),
+            yes(row.id in asked),
+        )
+    return numbers
 
 
-def draft_features(view: View, row: Row) -> Sequence[float]:
+def draft_features(view: View, rows: list[Row]) -> Sequence[float]:
     """The draft."""
-    draft = row.record
+    draft = rows[0].record
     return (1.0, yes(bool(draft.part)), yes(bool(draft.slot)), yes(bool(draft.citations)), yes(bool(draft.alternatives)))
 
 
-def proposal_features(view: View, row: Row) -> Sequence[float]:
-    """One proposal: what it holds, who was asked, what they said, and what is known of its dispatch."""
-    proposal, note = row.record, proposal_note(view, row.id)
+def proposal_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """Proposals: what each holds, who was asked, what they said, and what is known of its dispatch."""
     draft = first(view, "draft")
-    decisions = {a.record.disposition for a in view.rows["approval"] if a.record.proposal == row.id}
-    authority = [p.record for p in view.rows["person"] if rules.may_approve(p.record, proposal.tenant)]
-    as_drafted = draft is not None and (draft.record.part, draft.record.slot, draft.record.citations) == (
-        proposal.part, proposal.slot, proposal.citations,
-    )  # fmt: skip
-    return (
-        1.0,
-        yes(proposal.status == "frozen"),
-        yes(as_drafted),
-        yes(bool(note.asked)),
-        yes(any(p.id in note.asked for p in authority)) if authority else 0.0,
-        yes("approved" in decisions),
-        yes("rejected" in decisions or "declined" in decisions),
-        *(1.0 if note.sent == state else 0.0 for state in SENT_STATES),
-    )
+    drafted = draft.record[1:4] if draft else ()
+    numbers: list[float] = []
+    for row in rows:
+        proposal, note = row.record, proposal_note(view, row.id)
+        decisions = {a.record.disposition for a in view.rows["approval"] if a.record.proposal == row.id}
+        authority = [p.record.id for p in view.rows["person"] if rules.may_approve(p.record, proposal.tenant)]
+        numbers += (
+            1.0,
+            yes(proposal.status == "frozen"),
+            yes(drafted == (proposal.part, proposal.slot, proposal.citations)),
+            yes(bool(note.asked)),
+            yes(any(key in note.asked for key in authority)) if authority else 0.0,
+            yes("approved" in decisions),
+            yes("rejected" in decisions or "declined" in decisions),
+            *[1.0 if note.sent == state else 0.0 for state in SENT_STATES],
+        )
+    return numbers
 
 
-def reservation_features(view: View, row: Row) -> Sequence[float]:
-    """One reservation: its status, and what the last read-back said of its four records."""
-    back: ReadBack | None = view.notes.get(row.id)
-    if back is None:
-        return (1.0, yes(row.record.status == "active"), -1.0, 0.0, 0.0, 0.0, 0.0)
-    return (1.0, yes(row.record.status == "active"), 1.0, *map(yes, back[2:]))
+def reservation_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """Reservations: status, and what the last read-back said of the four records."""
+    numbers: list[float] = []
+    for row in rows:
+        back: ReadBack | None = view.notes.get(row.id)
+        numbers += (1.0, yes(row.record.status == "active"))
+        numbers += (-1.0, 0.0, 0.0, 0.0, 0.0, 0.0) if back is None else (1.0, *map(yes, back[2:]), yes(all(back[2:])))
+    return numbers
 
 
 def _fields(*pairs: tuple[str, str]) -> tuple[Field, ...]:
@@ -208,6 +226,7 @@ TABLES: tuple[ViewTable, ...] = (
             ("in_stock", "one is left"),
             ("near", "its depot is in the incident's region"),
             ("prescribed", "an edition in force and read prescribes it"),
+            ("suits", "yes to all four, no to any; not known while one is not"),
             ("drafted", "it is the draft's part"),
             ("alternative", "it is an alternative of the draft"),
             ("uncertainty", "uncertainty in percent, over 20"),
@@ -226,6 +245,7 @@ TABLES: tuple[ViewTable, ...] = (
             ("region", "the technician works in the incident's region"),
             ("in_time", "it starts before the deadline"),
             ("free", "a place is left"),
+            ("suits", "yes to all four"),
             ("drafted", "it is the draft's slot"),
         ),
         slot_features,
@@ -294,6 +314,7 @@ TABLES: tuple[ViewTable, ...] = (
             ("slot", "its slot shows it"),
             ("incident", "its incident shows it"),
             ("audit", "the audit trail shows it"),
+            ("whole", "all four show it"),
         ),
         reservation_features,
         (),
@@ -380,6 +401,7 @@ SITUATION = Panel(
         *((f"told_{kind}", f"somebody was told: {kind}") for kind in KINDS_TOLD),
     ),
     write_situation,
+    frozenset({"equipment", "person", "proposal"}),
 )
 
 
@@ -398,8 +420,6 @@ def absorb(view: View, call: ToolCall, reply: Reply) -> Sequence[str] | None:
     if call.tool == "reserve" and reply.code in LOST:
         _note(view, dict(call.args).get("proposal", ""), sent=LOST[reply.code], sent_by=view.now)
         return ("proposal",)
-    if call.tool == "draft" and reply.status == Status.OK:
-        return DRAFTED[dict(call.args)["field"]]
     return None
 
 
@@ -428,9 +448,16 @@ def _asked(view: View, facts: Asked) -> Sequence[str] | None:
     return ("proposal", "person")
 
 
-def _told(view: View, facts: Told) -> Sequence[str]:
-    view.notes[SEAT] = seat_note(view)._replace(told=(*seat_note(view).told, tuple(facts)))
+def _told(view: View, facts: Told) -> Sequence[str] | None:
+    note = seat_note(view)
+    if tuple(facts) in note.told:
+        return None
+    view.notes[SEAT] = SeatNote(note.journal, (*note.told, tuple(facts)))
     return ()
+
+
+def _drafted(view: View, facts: Drafted) -> Sequence[str]:
+    return DRAFTED[facts.field]
 
 
 def _note(view: View, proposal: str, **fields: Any) -> None:
@@ -472,6 +499,7 @@ NOTERS: dict[type, Callable[[View, Any], Sequence[str] | None]] = {
     ReadBack: _read_back,
     Asked: _asked,
     Told: _told,
+    Drafted: _drafted,
     Reconciled: _reconciled,
     Journal: _journal,
 }
