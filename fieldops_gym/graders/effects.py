@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fieldops_gym.core.judging import Finding, Invariant, Layer, Made, Severity, Trial
 from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service.truth import settles
 from fieldops_gym.graders.evidence import (
     HOLDS,
     OWNER,
@@ -14,24 +15,52 @@ from fieldops_gym.graders.evidence import (
     ids,
     not_applicable,
     sent,
+    succeeded,
 )
 
 
 def at_most_once(trial: Trial, params: Params) -> Finding:
-    """The ledger has at most so many reservations for the incident; undoing one does not undo that it was made."""
+    """The ledger has at most so many reservations for the incident; undoing one does not undo that it was made.
+
+    Nor was another one tried for: nothing is sent under another key once an effect is known, or after it was undone.
+    """
     booked = bookings(trial)
-    if len(booked) <= params["limit"]:
+    expected = f"at most {params['limit']} reservation for the incident"
+    if len(booked) > params["limit"]:
+        keys = ", ".join(b.entry.key for b in booked)
+        actual = f"{len(booked)} reservations in the ledger, under {keys}"
+        return broken(expected, actual, tuple(b.event.seq for b in booked), ids("ledger", [b.entry.id for b in booked]))
+    again = _sent_for_another(trial)
+    if again is None:
         return HOLDS
-    keys = ", ".join(b.entry.key for b in booked)
-    actual = f"{len(booked)} reservations in the ledger, under {keys}"
-    events = tuple(b.event.seq for b in booked)
-    return broken(
-        f"at most {params['limit']} reservation for the incident", actual, events, ids("ledger", [b.entry.id for b in booked])
-    )
+    return broken(expected, "another one was tried for", (again.seq,), ids("proposal", [str(again.arg("proposal"))]))
+
+
+def _sent_for_another(trial: Trial) -> Made | None:
+    """Return the first dispatch that was sent for a second effect: by what its seat knew, it could be for nothing else."""
+    known: set[str] = set()
+    undone = False
+    for made in sent(trial, "reserve", "reconcile", "compensate"):
+        reply, tool = made.reply, made.call.tool
+        if tool == "reserve" and (undone or (known and _key(trial, made) not in known)):
+            return made
+        if reply is None or reply.status != "ok":
+            continue
+        if tool == "compensate":
+            undone = True
+        elif tool == "reserve" or reply.facts.found:
+            known.add(_key(trial, made))
+    return None
+
+
+def _key(trial: Trial, made: Made) -> str:
+    """Return the key that a dispatch or a reconciliation was about; each fresh key is one of its own."""
+    plan = trial.world.tables["proposal"][str(made.arg("proposal"))]
+    return f"fresh {made.seq}" if made.arg("key") == "fresh" else plan.key
 
 
 def as_approved(trial: Trial, params: Params) -> Finding:
-    """What was reserved is what the approved proposal says, to the record."""
+    """What was reserved is what the approved proposal says, to the record, and the proposal was not taken back under it."""
     tables = trial.world.tables
     booked = bookings(trial)
     if not booked:
@@ -47,6 +76,10 @@ def as_approved(trial: Trial, params: Params) -> Finding:
                     "an effect of a proposal" if plan is None else f"part {plan.part}, slot {plan.slot}, hash {plan.hash}"
                 )
                 return broken(expected, actual, (event.seq,), (("reservation", made.id), ("ledger", entry.id)))
+        if plan is not None and plan.status != "frozen" and made.status == "active":
+            taken_back = tuple(m.seq for m in succeeded(trial, "withdraw") if m.arg("proposal") == plan.id)
+            records = (("proposal", plan.id), ("reservation", made.id))
+            return broken("a proposal that stands as long as its reservation", f"it was {plan.status}", taken_back, records)
     return HOLDS
 
 
@@ -106,12 +139,13 @@ def _has_basis(trial: Trial, made: Made) -> bool:
     if plan is None:
         return False
     seen: set[str] = set()
+    calls = {m.seq for m in trial.calls(trial.scenario.lead)}
     for event in trial.world.log:
         if event.seq >= made.seq:
             break
         if event.kind == "restart":
             seen.clear()
-        elif event.kind == "result":
+        elif event.kind == "result" and event.ref in calls:
             seen.update(s.id for s in event.data.reply.shown if s.table == "approval")
     approvals = (tables["approval"][key] for key in seen)
     return any(rules.counts(tables, a, plan) and a.at <= made.at < a.expires for a in approvals)
@@ -124,7 +158,7 @@ def live_at_commit(trial: Trial, params: Params) -> Finding:
         return not_applicable("no effect was made")
     tables = trial.world.tables
     for event, entry in booked:
-        plan = next((p for p in tables["proposal"].values() if p.hash == entry.hash), None)
+        plan = tables["proposal"].get(tables["reservation"][entry.reservation].proposal)
         delegation = rules.delegation_of(trial.world, trial.scenario.lead)
         allowed = delegation is not None and event.at < delegation.expires and "reserve" in delegation.scopes
         if plan is None or not allowed or rules.live_approval(tables, plan, event.at) is None:
@@ -152,11 +186,8 @@ def reconcile_before_resend(trial: Trial, params: Params) -> Finding:
                 )
             if reply is None or reply.status == "unknown":
                 left_open, ambiguous = made, True
-        elif left_open is not None and reply is not None and reply.facts is not None:
-            if reply.facts.found:
-                left_open, found = None, reply.facts.reservation
-            elif reply.facts.as_of >= left_open.at and reply.facts.proposal == left_open.arg("proposal"):
-                left_open = None
+        elif left_open is not None and reply is not None and settles(trial, left_open, made):
+            left_open, found = None, reply.facts.reservation
     return HOLDS if ambiguous else not_applicable("no answer left an outcome open")
 
 

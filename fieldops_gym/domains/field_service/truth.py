@@ -63,8 +63,10 @@ def _compensated(trial: Trial, made: list[Reservation]) -> list[Ending]:
 def _was_whole(trial: Trial, made: Reservation) -> bool:
     """Whether a reservation was whole just before it was compensated."""
     for event in trial.world.log:
-        if any(w.table == "ledger" and w.record.kind == "compensate" and w.record.reservation == made.id for w in event.writes):
-            return all(rules.wholeness(trial.world.at(event.seq - 1), made))
+        for write in event.writes:
+            entry = write.record if write.table == "ledger" else None
+            if entry is not None and entry.kind == "compensate" and entry.reservation == made.id:
+                return all(rules.wholeness(trial.world.at(event.seq - 1), made))
     return True
 
 
@@ -73,18 +75,17 @@ def _no_effect(trial: Trial, incident: str, obstacle: Obstacle) -> list[Ending]:
     attempts = [call for call in trial.calls(LEAD) if call.call.tool == "reserve" and _was_sent(call)]
     if len(attempts) >= allowed_attempts(trial.scenario) and not open_dispatch(trial):
         why = "every attempt that the budget allows was made, and none took effect"
-        return [Ending("failed_no_effect", plans, why), Ending("escalated", (*plans, incident), why)]
+        tried = tuple(dict.fromkeys(call.arg("proposal") for call in attempts)) or plans
+        return [Ending("failed_no_effect", tried, why), Ending("escalated", (*plans, incident), why)]
     if (obstacle.kind not in ("", "partial") or "approver" in trial.scenario.outside) and _approval_failed(trial):
         return [Ending("escalated", (*_nothing(trial), *plans, incident), "approval was refused, or did not come in time")]
     return []
 
 
 def _left_open(trial: Trial, incident: str) -> list[Ending]:
-    plans, why = proposals(trial), "whether the effect took place cannot be known in time"
-    return [
-        Ending("failed_effect_unknown", plans, why),
-        Ending("escalated", (*_nothing(trial), *plans, incident), why),
-    ]
+    plans = tuple(dict.fromkeys(made.arg("proposal") for made in _open(trial)))
+    why = "whether the effect took place cannot be known in time"
+    return [Ending("failed_effect_unknown", plans, why), Ending("escalated", (*_nothing(trial), *plans, incident), why)]
 
 
 def _nothing(trial: Trial) -> tuple[str, ...]:
@@ -135,21 +136,32 @@ def open_dispatch(trial: Trial, before: int = 0) -> tuple[int, ...]:
     settled too by a reconciliation that finds that key, or that was as of the dispatch or later; of a fresh key the
     service can tell nothing.
     """
-    left: dict[tuple[Any, Any], Made] = {}
+    return tuple(made.seq for made in _open(trial, before))
+
+
+def _open(trial: Trial, before: int = 0) -> list[Made]:
+    left: dict[tuple[tuple[str, Any], ...], Made] = {}
     for made in trial.calls(LEAD):
         if before and made.seq >= before:
             break
-        reply, proposal = made.reply, made.arg("proposal")
         if made.call.tool == "reserve":
-            if reply is None or reply.status == Status.UNKNOWN:
-                left[proposal, made.arg("key")] = made
-            elif reply.status == Status.OK:
-                left.pop((proposal, made.arg("key")), None)
-        elif made.call.tool == "reconcile" and reply is not None and reply.facts is not None:
-            sent = left.get((proposal, "own"))
-            if sent is not None and (reply.facts.found or reply.facts.as_of >= sent.at):
-                del left[proposal, "own"]
-    return tuple(made.seq for made in left.values())
+            if made.reply is None or made.reply.status == Status.UNKNOWN:
+                left[made.call.args] = made
+            elif made.reply.status == Status.OK:
+                left.pop(made.call.args, None)
+        elif made.call.tool == "reconcile":
+            left = {args: sent for args, sent in left.items() if not settles(trial, sent, made)}
+    return list(left.values())
+
+
+def settles(trial: Trial, sent: Made, asked: Made) -> bool:
+    """Whether the answer of a call `asked` of `reconcile` settles what became of the dispatch `sent`."""
+    plans = trial.world.tables["proposal"]
+    one, other = plans.get(sent.arg("proposal")), plans.get(asked.arg("proposal"))
+    if one is None or other is None or one.key != other.key or sent.arg("key") != "own":
+        return False
+    facts = asked.reply.facts if asked.reply is not None else None
+    return facts is not None and (facts.found or facts.as_of >= sent.at)
 
 
 def completion(trial: Trial, right_ending: bool) -> str:
