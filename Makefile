@@ -36,7 +36,7 @@ test-full:
 	FIELDOPS_FULL=1 $(PY) -m pytest -n $(WORKERS)
 
 bench:
-	$(PY) -m benchmarks.bench
+	$(PY) -m tests.bench
 
 demo: python-version
 	test -x .demo/bin/python || $(PYTHON) -m venv .demo

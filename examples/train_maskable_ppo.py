@@ -44,7 +44,7 @@ class Progress(BaseCallback):
         self.began = time.perf_counter()
 
     def _on_step(self) -> bool:
-        for number, info in enumerate(self.locals["infos"]):
+        for info in self.locals["infos"]:
             if "is_success" in info:
                 self.passed.append(bool(info["is_success"]))
                 self.reached.append(info["milestones_reached"])

@@ -19,7 +19,7 @@ from fieldops_gym import envs, wrappers
 from fieldops_gym.registry import ENVIRONMENTS, register_envs, row_of
 
 HEAVY = ("torch", "stable_baselines3", "sb3_contrib", "pettingzoo", "scipy", "openai", "typer", "rich", "pandas", "matplotlib")
-OWN = ("agents", "tests", "examples", "benchmarks")
+OWN = ("agents", "tests", "examples")
 MODULES = [module.name for module in pkgutil.walk_packages(fieldops_gym.__path__, "fieldops_gym.")]
 
 

@@ -166,8 +166,8 @@ class View:
     """
 
     __slots__ = (
-        "_last", "arrays", "blocked", "brief", "by_id", "flat", "journal", "layout", "limits", "listed", "mask", "meters", "notes", "now",
-        "restarted", "rows", "seat",
+        "_last", "arrays", "blocked", "brief", "by_id", "flat", "journal", "layout", "limits", "listed", "mask", "meters",
+        "notes", "now", "restarted", "rows", "seat",
     )  # fmt: skip
 
     def __init__(self, layout: Layout, seat: str, brief: Any, listed: Iterable[str], limits: Any, arrays: bool = True) -> None:
