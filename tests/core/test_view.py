@@ -135,7 +135,7 @@ def test_a_view_rebuilt_from_the_log_equals_the_live_one_after_every_call(domain
 
 
 def test_the_views_of_outside_people_are_rebuilt_too(domain: Domain, pack: Pack) -> None:
-    people = {"people": {"approver": "outside", "requester": "outside"}}
+    people, shown = {"people": {"approver": "outside", "requester": "outside"}}, 0
     for index in range(count(4, 60)):
         player = Player(episode_of(domain, pack, VARIANTS[index % 7], index, merge([people])), Mixed(85), index)
         episode = player.episode
@@ -149,7 +149,8 @@ def test_the_views_of_outside_people_are_rebuilt_too(domain: Domain, pack: Pack)
             for seat in ("approver", "requester"):
                 if episode.view(seat).by_id:
                     assert_something_is_legal(episode.view(seat))
-        assert episode.view("requester").rows["message"] or episode.view("approver").rows["request"]
+        shown += len(episode.view("requester").rows["message"]) + len(episode.view("approver").rows["request"])
+    assert shown >= count(4, 60), "people were asked too little for the test to mean anything"
 
 
 def answer_all(episode: Episode, seat: str) -> None:
