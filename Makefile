@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
-PIP_FLAGS := --quiet --disable-pip-version-check --no-input
+PIP_FLAGS := --quiet --quiet --disable-pip-version-check --no-input
 WORKERS ?= 2
 
 .PHONY: help venv lint test test-full bench demo clean
