@@ -40,7 +40,7 @@ class Episode:
     """One run of one card.
 
     `call` takes anything an agent may send and returns a `ToolResult`. After the end, `trial()` is what graders judge.
-    Raises `OverrideError` when the coordinates do not fit the pack, `EpisodeError` when the world is unsound at its start.
+    Raises `OverrideError` when the coordinates do not fit the pack. World invariants are for the caller to check, once a start.
     """
 
     def __init__(self, domain: Domain, pack: Pack, coordinates: Coordinates) -> None:

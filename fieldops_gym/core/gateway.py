@@ -99,12 +99,12 @@ class Gateway:
         """Parse, listed?, budget: fill in the passage's tool and values, or return the problem and how far it came."""
         view, call = passage.view, passage.call
         tool = self.domain.tools[view.seat].get(call.tool)
+        if call.tool in self.domain.prohibited:
+            return Problem(Code.PROHIBITED, "", ""), Boundary.LISTED
         if call.malformed:
             code = Code.MALFORMED if tool is None else Code.INVALID_ARGUMENTS
             return Problem(code, "", call.malformed), Boundary.PARSE
         if tool is None or call.tool not in view.listed:
-            if call.tool in self.domain.prohibited:
-                return Problem(Code.PROHIBITED, "", ""), Boundary.LISTED
             return Problem(Code.UNKNOWN_TOOL, "", f"one of {', '.join(sorted(view.listed))}"), Boundary.LISTED
         passage.tool = tool
         if values is None:

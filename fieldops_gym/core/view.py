@@ -193,7 +193,8 @@ class View:
             return
         self.flat = np.zeros(layout.width, dtype=np.float32)
         self.mask = np.zeros(layout.catalogue.size, dtype=bool)
-        self._last: tuple[int, ...] = ()
+        start = layout.sections["last"].start
+        self._last = (start, start, start)
         for slot in layout.catalogue.slots[1:]:
             if slot.name in layout.tables:
                 self.mask[slot.start] = True
@@ -208,6 +209,8 @@ class View:
         self._clear()
         self._show(showings)
         self._recompute(set(self.layout.tables), noted=True)
+        if restarted:
+            self._mark_last("", Status.RESTARTED, "")
 
     def absorb(self, call: ToolCall, reply: Reply, showings: Sequence[Showing], now: int) -> None:
         """Take in a reply to this seat's own call."""
@@ -261,13 +264,12 @@ class View:
 
     def _mark_last(self, tool: str, status: str, code: str) -> None:
         layout, flat = self.layout, self.flat
-        for index in self._last:
-            flat[index] = 0.0
-        at = layout.status_at[status]
-        marks = (at, layout.code_at.get(code, at), layout.tool_at.get(tool, at))
-        for index in marks:
-            flat[index] = 1.0
-        self._last = marks
+        first, second, third = self._last
+        flat[first] = flat[second] = flat[third] = 0.0
+        first = layout.status_at[status]
+        second, third = layout.code_at.get(code, first), layout.tool_at.get(tool, first)
+        flat[first] = flat[second] = flat[third] = 1.0
+        self._last = (first, second, third)
 
     def _recompute(self, changed: set[str], noted: bool = False) -> None:
         layout, flat, rows = self.layout, self.flat, self.rows

@@ -84,14 +84,14 @@ class World:
             raise WorldError(f"event {seq} is at {at} s, before the world's {self.now} s")
         if writes:
             tables, versions = self.tables, self._versions
+            for write in writes:
+                if write[0] not in tables:
+                    raise WorldError(f"event {seq} writes to table '{write[0]}', which this world does not have")
             for table, key, record in writes:
-                rows = tables.get(table)
-                if rows is None:
-                    raise WorldError(f"event {seq} writes to table '{table}', which this world does not have")
                 if record is None:
-                    rows.pop(key, None)
+                    tables[table].pop(key, None)
                 else:
-                    rows[key] = record
+                    tables[table][key] = record
                 versions[table, key] = seq
         log.append(make(Event, (seq, at, actor, kind, ref, writes, data)))
         self.now = at

@@ -196,7 +196,6 @@ def test_masks_of_the_terminal_state_have_a_legal_entry(domain: Domain, pack: Pa
     assert "finished" in endings
 
 
-@pytest.mark.xfail(strict=True, reason="a person's seat has no call that needs no record, so nothing is legal at first")
 def test_masks_of_people_who_were_shown_nothing_have_a_legal_entry(domain: Domain, pack: Pack) -> None:
     episode = episode_of(domain, pack, "X-01:whole", 0, merge([{"people": {"approver": "outside"}}]))
     assert_something_is_legal(episode.view("approver"))

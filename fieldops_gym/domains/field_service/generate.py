@@ -42,7 +42,7 @@ KINDS = ("valve", "seal", "bearing", "filter", "relay", "sensor", "belt", "coil"
 REVISIONS = 6
 """Equipment revisions run from 1 to this."""
 
-PER_SITE = 17
+PER_SITE = 15
 """Records of one background site."""
 
 OWN = 36

@@ -270,6 +270,11 @@ def finish(context: Context, disposition: str, subject: str) -> Outcome:
     return Outcome(facts=Closing(disposition, subject), ends=True)
 
 
+def idle(context: Context) -> Outcome:
+    """Let the turn pass, for a person who is asked for a move and has none to make."""
+    return Outcome()
+
+
 def decide(context: Context, request: str, disposition: str) -> Outcome:
     """A person's decision on a request, with the message that brings it."""
     tables = context.world.tables

@@ -43,6 +43,9 @@ from fieldops_gym.domains.field_service.rules import LEAD, POLICIES
 
 SYMPTOMS = ("it stops after a few minutes", "it runs hot", "it leaks", "it will not start", "it is far too loud")
 URGENCIES = ("low", "normal", "high")
+CHECKS = ("reservation",)
+"""What `truth` knows how to judge."""
+
 REQUEST_FIELDS = frozenset({"symptom", "family", "serial", "urgency", "deadline_hours"})
 
 
@@ -267,6 +270,8 @@ def check_card(card: Card) -> list[str]:
     if card.equipment_family not in FAMILIES:
         problems.append(f"equipment_family: '{card.equipment_family}' is not a family; there are {', '.join(FAMILIES)}")
     for item in card.items:
+        if item.checks not in CHECKS:
+            problems.append(f"items.{item.name}.checks: there is no truth '{item.checks}'; there is {', '.join(CHECKS)}")
         if item.subject.removeprefix("$") not in bound or not item.subject.startswith("$"):
             problems.append(f"items.{item.name}.subject: '{item.subject}' is not a bound role; bound are {sorted(bound)}")
     for table, selector in card.hidden.frame.items():

@@ -304,6 +304,7 @@ DISPATCHER: tuple[Tool, ...] = (
 )
 
 PERSON_TOOLS: tuple[Tool, ...] = (
+    _tool("idle", "Let the turn pass.", do.idle),
     _tool(
         "decide",
         "Decide on a request that was put before you.",

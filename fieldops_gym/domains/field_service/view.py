@@ -342,8 +342,9 @@ def write_clock(view: View, flat: Any, at: int) -> None:
     flat[at + 2] = left / (2 * DAY) if left > 0 else 0.0
     flat[at + 3] = (turns - used_turns) / turns if turns > used_turns else 0.0
     flat[at + 4] = (calls - used_calls) / calls if calls > used_calls else 0.0
-    flat[at + 5] = (retries - used_retries) / retries if retries > used_retries else 0.0
-    flat[at + 6] = (attempts - used_attempts) / attempts if attempts > used_attempts else 0.0
+    if used_attempts or not used_turns:
+        flat[at + 5] = (retries - used_retries) / retries if retries > used_retries else 0.0
+        flat[at + 6] = (attempts - used_attempts) / attempts if attempts > used_attempts else 0.0
     if rows["approval"]:
         for row in rows["proposal"]:
             flat[at + 6 + row.position] = _approval_left(view, row.id, now)
