@@ -6,7 +6,7 @@ are ignored. The menu lists every call there can be, once; its masks are exact f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -204,6 +204,27 @@ class Catalogue:
         if not whole:
             return call, None
         return call, tuple([values[index] for index in planned.order])
+
+    def encode(self, call: ToolCall, place: Callable[[str], tuple[str, int] | None]) -> tuple[int, ...]:
+        """Return the action that makes `call`; `place(id)` gives a shown record's table and position.
+
+        Raises `ValueError` for a call that no action can make: an id that was not shown, or a value between the levels.
+        """
+        action = [0] * len(self.nvec)
+        action[0] = self.tool_index[call.tool]
+        given = dict(call.args)
+        for arg in self.tools[action[0]].args:
+            value = given.get(arg.name, "")
+            if isinstance(arg, Ref):
+                found = place(value)
+                if found is None:
+                    raise ValueError(f"'{call.tool}': no record '{value}' has been shown")
+                action[self.slot_of[found[0]]] = found[1]
+            elif len(_values(arg)) > 1:
+                if value not in _values(arg):
+                    raise ValueError(f"'{call.tool}': {arg.name} {value!r} is none of {_values(arg)}")
+                action[self.slot_of[arg.name]] = _values(arg).index(value)
+        return tuple(action)
 
 
 def _by_name(tool: Tool) -> list[Argument]:

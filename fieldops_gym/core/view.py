@@ -313,6 +313,11 @@ class View:
         rows = self.rows[table]
         return rows[position - 1].id if 0 < position <= len(rows) else None
 
+    def place(self, key: str) -> tuple[str, int] | None:
+        """Return the table and position (from 1) of a shown record, or None."""
+        row = self.by_id.get(key)
+        return None if row is None else (row.table.name, row.position)
+
     def row(self, key: str) -> Row | None:
         """Return the row of a shown record, or None."""
         return self.by_id.get(key)
