@@ -84,6 +84,6 @@ def passes(model: Any, seeds_per_variant: int) -> float:
 
 
 def test_a_classifier_fitted_on_the_reference_plays_the_cards(domain: Domain, pack: Pack) -> None:
-    model = fit(*demonstrations(domain, pack, count(150, 1000)), epochs=count(10, 24))
+    model = fit(*demonstrations(domain, pack, count(300, 1000)), epochs=count(12, 24))
     share = passes(model, count(20, 150))
     assert share >= count(97, 99) / 100, f"it passes {share:.2%} of the unseen seeds"
