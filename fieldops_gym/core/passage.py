@@ -11,7 +11,7 @@ from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.tools import Showing, Tool
 from fieldops_gym.core.view import Layout, Reply, View, shown_fields
-from fieldops_gym.core.world import World
+from fieldops_gym.core.world import World, make
 
 
 class Context(NamedTuple):
@@ -57,12 +57,14 @@ class Passage:
 class ToolResult:
     """What a seat hears of its call. Its text is rendered only when somebody reads it."""
 
-    __slots__ = ("_layout", "at", "call", "elapsed", "ended", "reply", "showings")
+    __slots__ = ("_layout", "_showings", "at", "call", "elapsed", "ended", "reply")
 
     def __init__(
         self, call: ToolCall, reply: Reply, showings: tuple[Showing, ...], at: int, elapsed: int, layout: Layout
     ) -> None:
-        self.call, self.reply, self.showings = call, reply, showings
+        self.call, self._showings = call, showings
+        # What was shown is in the view. The log's reply holds it with event numbers, which would count unseen events.
+        self.reply = make(Reply, (*reply[:4], (), reply[5])) if reply[4] else reply
         self.at, self.elapsed = at, elapsed
         self.ended = False
         self._layout = layout
@@ -83,7 +85,7 @@ class ToolResult:
             if reply.expected:
                 out["error"]["expected"] = reply.expected
         records: dict[str, list[Any]] = {}
-        for showing in self.showings:
+        for showing in self._showings:
             table = self._layout.tables[showing.table]
             records.setdefault(showing.table, []).append(plain(shown_fields(table, showing.record, showing.detail)))
         if records:
