@@ -13,7 +13,7 @@ from fieldops_gym.core.judging import Account, Trial
 from fieldops_gym.core.passage import ToolResult
 from fieldops_gym.core.scenario import Coordinates, build_scenario
 from fieldops_gym.core.view import View
-from fieldops_gym.core.world import World, Write, make
+from fieldops_gym.core.world import World, Write
 
 
 class EpisodeError(Exception):
@@ -51,11 +51,21 @@ class Episode:
         self.lead = self.scenario.lead
         self._limits = self.scenario.limits
         self.lead_view = self.gateway.view(self.lead)
-        self.steps: list[Step] = []
         self.ended = False
         self.ending = ""
         self.account: Account | None = None
         self.pending: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> list[Step]:
+        """The calls made so far, and deaths of the lead seat's process that no fault caused: what replay needs."""
+        made = []
+        for event in self.world.log:
+            if event.kind == "call":
+                made.append(Step(event.actor, event.data))
+            elif event.kind == "crash" and event.ref == 0:
+                made.append(Step(self.lead, ToolCall(""), crash=True))
+        return made
 
     @property
     def brief(self) -> Any:
@@ -82,14 +92,12 @@ class Episode:
             raise EpisodeError(f"the episode has ended ({self.ending}); reset it, or start another one")
         if seat != self.lead and seat not in self.scenario.outside:
             raise EpisodeError(f"seat '{seat}' is not played from outside here; set people={{'{seat}': 'outside'}}")
-        self.steps.append(make(Step, (seat, call, False)))
         return self._after(self.gateway.call(seat, call, values))
 
     def crash(self) -> ToolResult:
         """Let the lead seat's process die now; it starts again with the brief and its journal only."""
         if self.ended:
             raise EpisodeError(f"the episode has ended ({self.ending}); there is nothing left to crash")
-        self.steps.append(Step(self.lead, ToolCall(""), crash=True))
         return self._after(self.gateway.crash(self.lead))
 
     def _after(self, result: ToolResult) -> ToolResult:

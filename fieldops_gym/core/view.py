@@ -107,7 +107,7 @@ class Layout:
             self.sections[name] = slice(start, start + width)
             start += width
         self.width = start
-        self.pieces = tuple(self.sections.items())
+        self.names, self.pieces = tuple(self.sections), tuple(self.sections.values())
         last = self.sections["last"].start
         self.status_at: dict[str, int] = {status: last + index for index, status in enumerate(STATUSES)}
         self.code_at: dict[str, int] = {code: last + len(STATUSES) + index for index, code in enumerate(CODES)}
@@ -162,12 +162,13 @@ class View:
     """What one seat has been shown. `flat` is its array form (float32), `mask` its legal actions, per slot and flat (bool).
 
     `notes` holds what replies said about a record beyond the record itself, by record id; `brief` is the task as given;
-    `journal` is what the harness keeps for the seat across a crash. A seat that a script plays needs no `arrays`.
+    `journal` is what the harness keeps for the seat across a crash; `decoded` what actions have come to, which holds as
+    long as rows keep their places. A seat that a script plays needs no `arrays`.
     """
 
     __slots__ = (
-        "_last", "arrays", "blocked", "brief", "by_id", "flat", "journal", "layout", "limits", "listed", "mask", "meters",
-        "notes", "now", "restarted", "rows", "seat",
+        "_last", "arrays", "blocked", "brief", "by_id", "decoded", "flat", "journal", "layout", "limits", "listed", "mask",
+        "meters", "notes", "now", "restarted", "rows", "seat",
     )  # fmt: skip
 
     def __init__(self, layout: Layout, seat: str, brief: Any, listed: Iterable[str], limits: Any, arrays: bool = True) -> None:
@@ -189,6 +190,7 @@ class View:
         self.rows: dict[str, list[Row]] = {name: [] for name in layout.tables}
         self.by_id: dict[str, Row] = {}
         self.notes: dict[str, Any] = {}
+        self.decoded: dict[bytes | None, tuple[ToolCall, tuple[Any, ...]]] = {}
         if not self.arrays:
             return
         self.flat = np.zeros(layout.width, dtype=np.float32)
@@ -329,8 +331,8 @@ class View:
 
     def observation(self) -> dict[str, np.ndarray]:
         """Return a fresh observation: float32 arrays, one per section, each in [-1, 1]."""
-        flat = self.flat.copy()
-        return {name: flat[piece] for name, piece in self.layout.pieces}
+        layout = self.layout
+        return dict(zip(layout.names, map(self.flat.copy().__getitem__, layout.pieces), strict=True))
 
     def menu_mask(self) -> np.ndarray:
         """Return which entries of the call menu are legal now, bool of shape (entries,)."""

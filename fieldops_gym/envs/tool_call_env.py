@@ -20,6 +20,7 @@ from fieldops_gym.core.overrides import KEYS, OverrideError, merge
 from fieldops_gym.core.passage import ToolResult
 from fieldops_gym.core.scenario import Coordinates
 from fieldops_gym.core.streams import Seeds, Stream, evaluation_seeds, training_seeds
+from fieldops_gym.core.view import View
 from fieldops_gym.domains import DOMAINS
 from fieldops_gym.envs.render import render_text
 from fieldops_gym.envs.spaces import action_space, observation_space, split_mask
@@ -130,9 +131,16 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         if isinstance(action, ToolCall):
             return self._finish_step(episode.call(action))
         key = action.tobytes() if isinstance(action, np.ndarray) and action.dtype == np.int64 and action.ndim == 1 else None
-        planned = self._plans.get(key) or self._plan(action, key)
-        call, values = self.layout.catalogue.decode(planned, episode.lead_view.rows)
+        call, values = episode.lead_view.decoded.get(key) or self._decode(action, key, episode.lead_view)
         return self._finish_step(episode.send(call, episode.lead, values))
+
+    def _decode(self, action: Any, key: bytes | None, view: View) -> tuple[ToolCall, tuple[Any, ...] | None]:
+        """Return the call that an action comes to, and remember it while its rows keep their places."""
+        planned = self._plans.get(key) or self._plan(action, key)
+        call, values = self.layout.catalogue.decode(planned, view.rows)
+        if values is not None and key is not None:
+            view.decoded[key] = (call, values)
+        return call, values
 
     def _plan(self, action: Any, key: bytes | None) -> Planned:
         """Take an action apart, and remember it: policies come back to the same few hundred."""
