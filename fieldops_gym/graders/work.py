@@ -141,7 +141,7 @@ WORK_INVARIANTS: tuple[Invariant, ...] = (
         OWNER,
         Layer.TASK,
         Severity.WRONG,
-        "P-9",
+        "P-10",
         "The ending is what the world allows: done where it could be done, stopped where it could not.",
         SOURCE,
         accepted_ending,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 import subprocess
 import sys
@@ -72,9 +73,16 @@ def draw_scripts(number: int, options: dict[str, Any], longest: int) -> list[Scr
     return scripts
 
 
-def seconds_per_step(env: gymnasium.Env, scripts: list[Script]) -> float:
-    """Play scripts and return seconds per step, resets not counted."""
+def seconds_per_step(env: gymnasium.Env, scripts: list[Script], *, collecting: bool = True) -> float:
+    """Play scripts and return seconds per step, resets not counted.
+
+    Without `collecting` the garbage collector rests, as in the standard library's `timeit`: what it costs depends on
+    everything else in the process.
+    """
     spent, steps = 0.0, 0
+    if not collecting:
+        gc.collect()
+        gc.disable()
     for script in scripts:
         env.reset(seed=script.seed, options=script.options)
         step, actions = env.step, script.actions
@@ -83,6 +91,7 @@ def seconds_per_step(env: gymnasium.Env, scripts: list[Script]) -> float:
             step(action)
         spent += time.perf_counter() - began
         steps += len(actions)
+    gc.enable()
     return spent / steps
 
 
@@ -91,15 +100,18 @@ def step_rows() -> list[Row]:
     scripts = draw_scripts(EPISODES, {}, 60)
     share = sum(s.accepted for s in scripts) / sum(len(s.actions) for s in scripts)
     made, noop = gymnasium.make(ENV_ID), make_noop()
-    pairs = []
-    for _ in range(PAIRS):
-        pairs.append((seconds_per_step(noop, scripts), seconds_per_step(made, scripts)))
-    base = statistics.median(pair[0] for pair in pairs)
-    ours = statistics.median(pair[1] for pair in pairs)
-    ratio = statistics.median(pair[0] / pair[1] for pair in pairs)
-    note = f"no-op {base * 1e6:.2f} us, ours {ours * 1e6:.2f} us a step"
+    rows = []
+    for collecting, name in ((True, ""), (False, ", collector off")):
+        pairs = [
+            (seconds_per_step(noop, scripts, collecting=collecting), seconds_per_step(made, scripts, collecting=collecting))
+            for _ in range(PAIRS)
+        ]
+        base, ours = (statistics.median(pair[side] for pair in pairs) for side in (0, 1))
+        ratio = statistics.median(pair[0] / pair[1] for pair in pairs)
+        note = f"no-op {base * 1e6:.2f} us, ours {ours * 1e6:.2f} us a step"
+        rows.append(Row(f"steps per second, as a share of the no-op's{name}", ratio, 1 / 5, True, note))
     return [
-        Row("steps per second, as a share of the no-op's", ratio, 1 / 5, True, note),
+        *rows,
         Row("share of the drawn calls that were accepted", share, 0.5, True, f"{sum(len(s.actions) for s in scripts)} calls"),
     ]
 
@@ -156,12 +168,15 @@ def growth_rows() -> list[Row]:
     """A step in a large world against a small one, and late in an episode against early."""
     env = gymnasium.make(ENV_ID)
     small, large = draw_scripts(20, {}, 60), draw_scripts(20, {"entities": 10_000}, 60)
-    sizes = [(seconds_per_step(env, small), seconds_per_step(env, large)) for _ in range(PAIRS)]
-    size = statistics.median(big / little for little, big in sizes)
-    ages = [_late_over_early(env, 20) for _ in range(PAIRS)]
+    size = statistics.median(
+        seconds_per_step(env, large, collecting=False) / seconds_per_step(env, small, collecting=False) for _ in range(PAIRS)
+    )
+    gc.disable()
+    age = statistics.median(_late_over_early(env, 20) for _ in range(PAIRS))
+    gc.enable()
     return [
-        Row("step with 10,000 entities, over one with 60", size, 1.3, False, "the same number of legal calls"),
-        Row("step at call 200, over an early one", statistics.median(ages), 1.3, False, "calls 180 to 220 against 20 to 60"),
+        Row("step with 10,000 entities, over one with 60", size, 1.3, False, "legal calls; collector off, as in timeit"),
+        Row("step at call 200, over an early one", age, 1.3, False, "calls 180-220 over 20-60; collector off"),
     ]
 
 

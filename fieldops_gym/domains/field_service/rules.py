@@ -53,6 +53,7 @@ POLICIES: dict[str, tuple[str, str]] = {
     "verify": ("P-7", "Read all four records back before the requester is told that a reservation stands."),
     "tell": ("P-8", "Tell the requester, and nobody else, how it ended, before finishing; say only what is so."),
     "compensate": ("P-9", "A reservation that is not whole is compensated or escalated, never reported as done."),
+    "end": ("P-10", "End as the world allows: done where it could be done; stopped, and said so, where it could not."),
     "control": ("F-1", "Nothing here controls equipment, and a seat's scopes come from its delegation alone."),
 }
 """Operation, rule id and text. The tool `read_policy` shows these; invariants cite them."""
