@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from fieldops_gym import Brief, ToolCall, ToolResult, View
+from fieldops_gym.domains.field_service.notes import ProposalNote, proposal_note, seat_note
 from fieldops_gym.domains.field_service.rules import GIVE_UP_SECONDS
-from fieldops_gym.domains.field_service.view import ProposalNote, proposal_note, seat_note
 
 MARGIN = 60
 """Nothing that has fewer seconds left than this is relied on."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from agents.reference import Reference
 from fieldops_gym import Brief, ToolCall, ToolResult, View
-from fieldops_gym.domains.field_service.view import ProposalNote, seat_note
+from fieldops_gym.domains.field_service.notes import ProposalNote, seat_note
 
 CLEAN = ("X-01:whole", "X-01:partial")
 AMBIGUOUS = ("X-02:timeout", "X-03:immediate", "X-03:slow", "X-03:stale")

@@ -65,6 +65,26 @@ class Problem(NamedTuple):
     expected: str
 
 
+class Reply(NamedTuple):
+    """What a caller is told: status, code, path, what would be right, records shown, and facts beyond records."""
+
+    status: str
+    code: str
+    path: str
+    expected: str
+    shown: tuple[Any, ...]
+    facts: Any
+
+
+class Answered(NamedTuple):
+    """Data of a `result` event: the reply, and what its caller is never told: how far the call came, and which records,
+    as (table, id), the answer depended on beyond those shown."""
+
+    reply: Reply
+    boundary: str
+    reads: tuple[tuple[str, str], ...] = ()
+
+
 class Foreign(NamedTuple):
     """A value that no argument can take, kept as evidence: its JSON type and the start of its text."""
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fieldops_gym.core.layout import Layout
 from fieldops_gym.core.people import Policy
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.tools import Request, Showing, Tool
-from fieldops_gym.core.view import Layout
 from fieldops_gym.core.world import Tables, World
 
 if TYPE_CHECKING:

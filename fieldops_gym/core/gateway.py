@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldops_gym.core.calls import Code, Problem, Status, ToolCall
+from fieldops_gym.core.calls import Answered, Code, Problem, Reply, Status, ToolCall
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.faults import ArmedFault, Boundary, Effect, Fired
 from fieldops_gym.core.passage import Acted, Context, Intent, Passage, ToolResult
@@ -17,7 +17,7 @@ from fieldops_gym.core.people import AgendaItem, Asked, PersonaState
 from fieldops_gym.core.scenario import Meters, Scenario
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.tools import AT_COMMIT, EFFECTS, Consequence, Outcome, Request, Showing, Shown, Tool, check_arguments
-from fieldops_gym.core.view import Answered, Reply, View
+from fieldops_gym.core.view import View
 from fieldops_gym.core.world import World, Write, make
 
 HARNESS = "harness"

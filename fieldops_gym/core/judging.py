@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from fieldops_gym.core.calls import ToolCall
+    from fieldops_gym.core.calls import Reply, ToolCall
     from fieldops_gym.core.scenario import Scenario
-    from fieldops_gym.core.view import Reply
     from fieldops_gym.core.world import Event, World
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from fieldops_gym.core.calls import MESSAGES, Status, ToolCall
+from fieldops_gym.core.calls import MESSAGES, Reply, Status, ToolCall
 from fieldops_gym.core.canonical import plain
+from fieldops_gym.core.layout import Layout, shown_fields
 from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.tools import Showing, Tool
-from fieldops_gym.core.view import Layout, Reply, View, shown_fields
+from fieldops_gym.core.view import View
 from fieldops_gym.core.world import World, make
 
 

@@ -6,54 +6,18 @@ a stale read stays stale until it is read again. `tests/core/test_view.py` rebui
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from fieldops_gym.core.calls import Code, Status, ToolCall
-from fieldops_gym.core.catalogue import Catalogue
-from fieldops_gym.core.tools import Consequence, Showing, Tool
+from fieldops_gym.core.calls import Reply, Status, ToolCall
+from fieldops_gym.core.layout import Layout, ViewTable
+from fieldops_gym.core.tools import Consequence, Showing
 
 
 class ViewError(Exception):
     """A view was asked to hold more than its capacity: a defect of a card, caught by the capacity lint."""
-
-
-class Field(NamedTuple):
-    """One number of an observation and what it means; it lies in [-1, 1]."""
-
-    name: str
-    meaning: str
-
-
-class ViewTable(NamedTuple):
-    """How records of one table are shown.
-
-    `columns` are shown by any reply that shows the record, `details` only by one that shows it whole. `features(view,
-    rows)` returns, row after row, one number per entry of `fields`: 1 yes, -1 no, 0 not known. They are recomputed when a
-    row of the table itself or of one in `refreshed_by` changes.
-    """
-
-    name: str
-    capacity: int
-    columns: tuple[str, ...]
-    details: tuple[str, ...] = ()
-    fields: tuple[Field, ...] = ()
-    features: Callable[[View, list[Row]], Sequence[float]] | None = None
-    refreshed_by: tuple[str, ...] = ()
-
-
-class Panel(NamedTuple):
-    """A group of numbers about no single record. `write(view, flat, start)` puts one per entry of `fields` into `flat`.
-
-    It writes rather than returns because one panel, the clock, is written at every step. The other is written when
-    something was noted, or a row of a table in `refreshed_by` changed.
-    """
-
-    fields: tuple[Field, ...]
-    write: Callable[[View, np.ndarray, int], None]
-    refreshed_by: frozenset[str] = frozenset()
 
 
 class Row:
@@ -77,85 +41,6 @@ class Row:
         if column in self.table.details:
             return None if self.full is None else getattr(self.full, column)
         raise KeyError(f"table '{self.table.name}' shows no '{column}'; it shows {self.table.columns + self.table.details}")
-
-
-class Layout:
-    """The fixed shape of a seat's view: its catalogue, tables and panels, and where each lies in the flat array.
-
-    `clock` is written whenever time has passed, `situation` whenever something was shown or noted. `absorb(view, call,
-    reply)` notes what replies say beyond records and returns the tables whose features that may change, None if nothing
-    was noted.
-    """
-
-    def __init__(
-        self,
-        tools: Sequence[Tool],
-        tables: Sequence[ViewTable],
-        clock: Panel,
-        situation: Panel,
-        absorb: Callable[[View, ToolCall, Reply], Sequence[str] | None],
-    ) -> None:
-        self.tables = {table.name: table for table in tables}
-        self.catalogue = Catalogue(tools, {table.name: table.capacity for table in tables})
-        self.clock, self.situation, self.absorb = clock, situation, absorb
-        self.last = last_fields(self.catalogue)
-        widths = {"clock": len(clock.fields), "situation": len(situation.fields), "last": len(self.last)}
-        widths |= {t.name: t.capacity * len(t.fields) for t in tables if t.fields}
-        self.sections: dict[str, slice] = {}
-        start = 0
-        for name, width in widths.items():
-            self.sections[name] = slice(start, start + width)
-            start += width
-        self.width = start
-        self.names, self.pieces = tuple(self.sections), tuple(self.sections.values())
-        last = self.sections["last"].start
-        self.status_at: dict[str, int] = {status: last + index for index, status in enumerate(STATUSES)}
-        self.code_at: dict[str, int] = {code: last + len(STATUSES) + index for index, code in enumerate(CODES)}
-        self.tool_at = {t.name: last + len(STATUSES) + len(CODES) + i for i, t in enumerate(self.catalogue.tools)}
-        self.clock_at, self.situation_at = self.sections["clock"].start, self.sections["situation"].start
-        self.features = {t.name: t.features for t in tables}
-        self.starts = {name: piece.start for name, piece in self.sections.items()}
-        self.readers = {t.name: tuple(o.name for o in tables if t.name in o.refreshed_by) for t in tables}
-        self.tools_by_table = {
-            table: tuple(i for i, ways in enumerate(self.catalogue.alternatives) if any(table in way for way in ways))
-            for table in self.tables
-        }
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Layout:
-        return self
-
-
-STATUSES = tuple(Status)
-CODES = tuple(code for code in Code if code)
-
-
-def last_fields(catalogue: Catalogue) -> tuple[Field, ...]:
-    """Name the numbers of the `last` section: the last result's status and code, and the tool it came from."""
-    return (
-        *(Field(f"status_{status}", f"the last result is '{status}'") for status in STATUSES),
-        *(Field(f"code_{code}", f"the last result's code is '{code}'") for code in CODES),
-        *(Field(f"tool_{tool.name}", f"the last call was '{tool.name}'") for tool in catalogue.tools),
-    )
-
-
-class Reply(NamedTuple):
-    """What a caller is told: status, code, path, what would be right, records shown, and facts beyond records."""
-
-    status: str
-    code: str
-    path: str
-    expected: str
-    shown: tuple[Any, ...]
-    facts: Any
-
-
-class Answered(NamedTuple):
-    """Data of a `result` event: the reply, and what its caller is never told: how far the call came, and which records,
-    as (table, id), the answer depended on beyond those shown."""
-
-    reply: Reply
-    boundary: str
-    reads: tuple[tuple[str, str], ...] = ()
 
 
 class View:
@@ -337,19 +222,3 @@ class View:
     def menu_mask(self) -> np.ndarray:
         """Return which entries of the call menu are legal now, bool of shape (entries,)."""
         return self.layout.catalogue.menu_mask(self.mask)
-
-
-def shown_fields(table: ViewTable, record: Any, detail: int) -> dict[str, Any]:
-    """Return the fields of `record` that a reply shows, by name, in the order of the table's columns."""
-    names = table.columns + table.details if detail else table.columns
-    return {name: getattr(record, name) for name in names}
-
-
-def observation_fields(layout: Layout) -> Mapping[str, tuple[Field, ...]]:
-    """Return, per section, the meaning of each number (of one row, for a table)."""
-    fields: dict[str, tuple[Field, ...]] = {
-        "clock": layout.clock.fields,
-        "situation": layout.situation.fields,
-        "last": layout.last,
-    }
-    return fields | {name: table.fields for name, table in layout.tables.items() if table.fields}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from gymnasium import spaces
 
-from fieldops_gym.core.view import Layout
+from fieldops_gym.core.layout import Layout
 
 
 def action_space(layout: Layout) -> spaces.MultiDiscrete:

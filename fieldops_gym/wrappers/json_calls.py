@@ -12,8 +12,8 @@ from gymnasium.utils import RecordConstructorArgs
 from fieldops_gym.core.calls import as_call
 from fieldops_gym.core.canonical import plain
 from fieldops_gym.core.episode import Episode
+from fieldops_gym.core.layout import shown_fields
 from fieldops_gym.core.tools import json_schema
-from fieldops_gym.core.view import shown_fields
 from fieldops_gym.envs.tool_call_env import FieldOpsEnv
 
 LONGEST = 65_536

@@ -15,10 +15,10 @@ from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.view import View
 from fieldops_gym.core.world import Tables, World
 from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service.notes import proposal_note, seat_note
 from fieldops_gym.domains.field_service.reach import MARGIN, Obstacle, allowed_attempts, reach
 from fieldops_gym.domains.field_service.records import Proposal, Reservation
 from fieldops_gym.domains.field_service.rules import LEAD
-from fieldops_gym.domains.field_service.view import proposal_note, seat_note
 
 
 def accepted(trial: Trial) -> tuple[Ending, ...]:

@@ -1,0 +1,236 @@
+"""Features: predicates over what a seat has been shown, 1 for yes, -1 for no, 0 for not known.
+
+None is the code of a family, a tenant or a card, so that unseen ones are not strange numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fieldops_gym.core.layout import Field, Panel
+from fieldops_gym.core.view import Row, View
+from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service.notes import SENT_STATES, proposal_note, seat_note
+from fieldops_gym.domains.field_service.service import ReadBack
+from fieldops_gym.domains.field_service.tools import KINDS_TOLD
+
+PROPOSALS = rules.MAX_PROPOSALS
+DAY = 24 * 3600
+
+
+def yes(value: bool) -> float:
+    """Return a known answer as a feature."""
+    return 1.0 if value else -1.0
+
+
+def first(view: View, table: str) -> Row | None:
+    """Return the first row of a table, or None."""
+    rows = view.rows[table]
+    return rows[0] if rows else None
+
+
+def machine(view: View) -> Any:
+    """Return the equipment's registry record, None before it was read."""
+    row = first(view, "equipment")
+    return row.full if row else None
+
+
+def remedy(view: View) -> str:
+    """Return the kind of part that an edition in force and read prescribes for the machine, '' before that is known."""
+    known = machine(view)
+    if known is None:
+        return ""
+    for row in view.rows["manual"]:
+        if row.full is not None and rules.is_current(row.full) and rules.applies(row.full, known.revision):
+            return row.full.remedy
+    return ""
+
+
+def manual_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """Editions."""
+    known, draft = machine(view), first(view, "draft")
+    cited = draft.record.citations if draft else ()
+    numbers: list[float] = []
+    for row in rows:
+        edition = row.record
+        covers = 0.0 if known is None else yes(rules.applies(edition, known.revision))
+        read = 1.0 if row.full is not None else -1.0
+        numbers += (1.0, yes(rules.is_current(edition)), covers, read, 1.0 if row.id in cited else -1.0)
+    return numbers
+
+
+def part_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """Parts."""
+    known, draft, incident, kind = machine(view), first(view, "draft"), view.rows["incident"][0].record, remedy(view)
+    chosen, alternatives = (draft.record.part, draft.record.alternatives) if draft else ("", ())
+    numbers: list[float] = []
+    for row in rows:
+        part = row.record
+        fits = 0.0 if known is None else 1.0 if rules.fits_revision(part, known) else -1.0
+        stock = 1.0 if rules.in_stock(part) else -1.0
+        near = 1.0 if rules.depot_serves(part, incident) else -1.0
+        prescribed = 0.0 if not kind else 1.0 if part.kind == kind else -1.0
+        suits = min(fits, stock, near, prescribed)
+        drafted = 1.0 if chosen == row.id else -1.0
+        alternative = 1.0 if row.id in alternatives else -1.0
+        numbers += (1.0, fits, stock, near, prescribed, suits, drafted, alternative, part.uncertainty / 20.0)
+    return numbers
+
+
+def slot_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """Slots."""
+    draft, incident, trade = first(view, "draft"), view.rows["incident"][0].record, view.rows["family"][0].record.trade
+    chosen = draft.record.slot if draft else ""
+    numbers: list[float] = []
+    for row in rows:
+        slot = row.record
+        skilled = 1.0 if rules.skill_fits(slot, trade) else -1.0
+        region = 1.0 if rules.region_fits(slot, incident) else -1.0
+        in_time = 1.0 if rules.before_deadline(slot, incident) else -1.0
+        free = 1.0 if slot.free > 0 else -1.0
+        suits = min(skilled, region, in_time, free)
+        numbers += (1.0, skilled, region, in_time, free, suits, 1.0 if chosen == row.id else -1.0)
+    return numbers
+
+
+def person_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """People."""
+    incident = view.rows["incident"][0].record
+    asked = {person for plan in view.rows["proposal"] for person in proposal_note(view, plan.id).asked}
+    numbers: list[float] = []
+    for row in rows:
+        person = row.record
+        numbers += (
+            1.0,
+            yes(person.tenant == incident.tenant),
+            yes("reserve" in person.authority),
+            yes(person.id == incident.requester),
+            yes(row.id in asked),
+        )
+    return numbers
+
+
+def draft_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """The draft."""
+    draft = rows[0].record
+    return (1.0, yes(bool(draft.part)), yes(bool(draft.slot)), yes(bool(draft.citations)), yes(bool(draft.alternatives)))
+
+
+def proposal_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """Proposals: what each holds, who was asked, what they said, and what is known of its dispatch."""
+    draft = first(view, "draft")
+    drafted = draft.record[1:4] if draft else ()
+    numbers: list[float] = []
+    for row in rows:
+        proposal, note = row.record, proposal_note(view, row.id)
+        decisions = {a.record.disposition for a in view.rows["approval"] if a.record.proposal == row.id}
+        authority = [p.record.id for p in view.rows["person"] if rules.may_approve(p.record, proposal.tenant)]
+        numbers += (
+            1.0,
+            yes(proposal.status == "frozen"),
+            yes(drafted == (proposal.part, proposal.slot, proposal.citations)),
+            yes(bool(note.asked)),
+            yes(any(key in note.asked for key in authority)) if authority else 0.0,
+            yes("approved" in decisions),
+            yes("rejected" in decisions or "declined" in decisions),
+            *[1.0 if note.sent == state else 0.0 for state in SENT_STATES],
+        )
+    return numbers
+
+
+def reservation_features(view: View, rows: list[Row]) -> Sequence[float]:
+    """Reservations: status, and what the last read-back said of the four records."""
+    numbers: list[float] = []
+    for row in rows:
+        back: ReadBack | None = view.notes.get(row.id)
+        numbers += (1.0, yes(row.record.status == "active"))
+        numbers += (-1.0, 0.0, 0.0, 0.0, 0.0, 0.0) if back is None else (1.0, *map(yes, back[2:]), yes(all(back[2:])))
+    return numbers
+
+
+def fields(*pairs: tuple[str, str]) -> tuple[Field, ...]:
+    """Return (name, meaning) pairs as fields."""
+    return tuple(Field(name, meaning) for name, meaning in pairs)
+
+
+def write_clock(view: View, flat: Any, at: int) -> None:
+    """Time and budget, each as the share that is left. Only what time or a call changes is written at every step."""
+    now, (turns, calls, retries, attempts, seconds), rows = view.now, view.limits, view.rows
+    _, used_turns, used_calls, used_retries, used_attempts = view.meters
+    flat[at] = (seconds - now) / seconds if now < seconds else 0.0
+    left = rows["incident"][0].record.deadline - now
+    flat[at + 1] = left / DAY if left > 0 else 0.0
+    left = rows["delegation"][0].record.expires - now
+    flat[at + 2] = left / (2 * DAY) if left > 0 else 0.0
+    flat[at + 3] = (turns - used_turns) / turns if turns > used_turns else 0.0
+    flat[at + 4] = (calls - used_calls) / calls if calls > used_calls else 0.0
+    if used_attempts or not used_turns:
+        flat[at + 5] = (retries - used_retries) / retries if retries > used_retries else 0.0
+        flat[at + 6] = (attempts - used_attempts) / attempts if attempts > used_attempts else 0.0
+    if rows["approval"]:
+        for row in rows["proposal"]:
+            flat[at + 6 + row.position] = _approval_left(view, row.id, now)
+
+
+def _approval_left(view: View, proposal: str, now: int) -> float:
+    ends = [
+        row.record.expires
+        for row in view.rows["approval"]
+        if row.record.proposal == proposal and row.record.disposition == "approved"
+    ]
+    return max(0.0, (max(ends) - now) / rules.APPROVAL_SECONDS) if ends else 0.0
+
+
+CLOCK = Panel(
+    fields(
+        ("time", "simulated time left of the budget"),
+        ("deadline", "time to the incident's deadline, over a day"),
+        ("delegation", "time to the delegation's end, over two days"),
+        ("turns", "turns left"),
+        ("tool_calls", "tool calls left"),
+        ("retries", "retries left"),
+        ("effect_attempts", "attempts at an effect left"),
+        *(
+            (f"approval_{n}", f"time left of the approval seen for proposal {n}, over its full length")
+            for n in range(1, PROPOSALS + 1)
+        ),
+    ),
+    write_clock,
+)
+
+
+def write_situation(view: View, flat: Any, at: int) -> None:
+    """What is known that is about no single record."""
+    note, rows = seat_note(view), view.rows
+    told = [kind for _, kind in note.told]
+    unresolved = sum([proposal_note(view, row.id).sent in ("open", "stale") for row in rows["proposal"]])
+    flat[at : at + 5 + len(KINDS_TOLD)] = (
+        yes(view.restarted),
+        yes(note.journal),
+        yes(machine(view) is not None),
+        yes(len(rows["person"]) > 1),
+        unresolved / PROPOSALS,
+        *[1.0 if kind in told else 0.0 for kind in KINDS_TOLD],
+    )
+
+
+SITUATION = Panel(
+    fields(
+        ("restarted", "this process was started again after a crash"),
+        ("journal", "the journal was read"),
+        ("revision_known", "the registry was read"),
+        ("directory", "the directory was read"),
+        ("open", "dispatches without a known outcome, over the number of proposals there can be"),
+        *((f"told_{kind}", f"somebody was told: {kind}") for kind in KINDS_TOLD),
+    ),
+    write_situation,
+    frozenset({"equipment", "person", "proposal"}),
+)
+
+
+def write_nothing(view: View, flat: Any, at: int) -> None:
+    """People's seats have no panels."""
+
+
+NO_PANEL = Panel((), write_nothing)

@@ -1,0 +1,144 @@
+"""What a seat notes of replies beyond the records they show: who was asked and told, and what became of each dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from fieldops_gym.core.calls import Code, Reply, ToolCall
+from fieldops_gym.core.view import View
+from fieldops_gym.domains.field_service.handlers import Asked, Drafted, Journal, Told
+from fieldops_gym.domains.field_service.service import Dispatched, ReadBack, Reconciled
+
+SENT_STATES = ("not_sent", "open", "stale", "absent", "known", "conflict")
+"""What the seat knows of a proposal's dispatch: not sent; open (no answer came); still open after a read too old to tell;
+known not to have arrived; known to have taken effect; refused for a conflict."""
+
+
+class ProposalNote(NamedTuple):
+    """What replies said of a proposal beyond its record. `sent_by` is a second by which its last dispatch had been sent."""
+
+    asked: tuple[str, ...] = ()
+    sent: str = ""
+    sent_by: int = 0
+    reservation: str = ""
+
+
+class SeatNote(NamedTuple):
+    """What replies said that is about no record: the journal was read, and who was told what."""
+
+    journal: bool = False
+    told: tuple[tuple[str, str], ...] = ()
+
+
+NO_PROPOSAL_NOTE = ProposalNote()
+NO_SEAT_NOTE = SeatNote()
+SEAT = "seat"
+
+
+def proposal_note(view: View, proposal: str) -> ProposalNote:
+    """Return what the seat has noted of a proposal."""
+    return view.notes.get(proposal, NO_PROPOSAL_NOTE)
+
+
+def seat_note(view: View) -> SeatNote:
+    """Return what the seat has noted of itself."""
+    return view.notes.get(SEAT, NO_SEAT_NOTE)
+
+
+def absorb(view: View, call: ToolCall, reply: Reply) -> Sequence[str] | None:
+    """Note what a reply says beyond records; return the tables whose features that may change, None if nothing was noted."""
+    noter = NOTERS.get(type(reply.facts))
+    if noter is not None:
+        return noter(view, reply.facts)
+    if call.tool == "reserve" and reply.code in LOST:
+        _note(view, dict(call.args).get("proposal", ""), sent=LOST[reply.code], sent_by=view.now)
+        return ("proposal",)
+    return None
+
+
+LOST: dict[str, str] = {Code.TIMEOUT: "open", Code.NOT_SENT: "not_sent", Code.CONFLICT: "conflict"}
+"""What a dispatch is known to be after an answer that is no success."""
+
+DRAFTED = {"part": ("part",), "slot": ("slot",), "citation": ("manual",), "alternative": ("part",)}
+"""Tables whose rows show whether they are in the draft, by the draft's field."""
+
+
+def _dispatched(view: View, facts: Dispatched) -> Sequence[str]:
+    _note(view, facts.proposal, sent="known", reservation=facts.reservation)
+    return ("proposal",)
+
+
+def _read_back(view: View, facts: ReadBack) -> Sequence[str]:
+    view.notes[facts.reservation] = facts
+    return ("reservation", "part", "slot")
+
+
+def _asked(view: View, facts: Asked) -> Sequence[str] | None:
+    if facts.about not in view.by_id:
+        return None
+    note = proposal_note(view, facts.about)
+    _note(view, facts.about, asked=(*note.asked, facts.person))
+    return ("proposal", "person")
+
+
+def _told(view: View, facts: Told) -> Sequence[str] | None:
+    note = seat_note(view)
+    if tuple(facts) in note.told:
+        return None
+    view.notes[SEAT] = SeatNote(note.journal, (*note.told, tuple(facts)))
+    return ()
+
+
+def _drafted(view: View, facts: Drafted) -> Sequence[str]:
+    return DRAFTED[facts.field]
+
+
+def _note(view: View, proposal: str, **fields: Any) -> None:
+    view.notes[proposal] = proposal_note(view, proposal)._replace(**fields)
+
+
+def _reconciled(view: View, facts: Reconciled) -> Sequence[str]:
+    note = proposal_note(view, facts.proposal)
+    if facts.found:
+        _note(view, facts.proposal, sent="known", reservation=facts.reservation)
+    elif note.sent in ("open", "stale", "absent", ""):
+        _note(view, facts.proposal, sent="absent" if facts.as_of >= note.sent_by else "stale")
+    return ("proposal",)
+
+
+def _journal(view: View, facts: Journal) -> Sequence[str]:
+    """Take up from the journal what the crash took away."""
+    told = seat_note(view).told
+    for kind, record, at in facts.entries:
+        if kind == "intended:reserve":
+            _note(view, record, sent="open", sent_by=max(at, proposal_note(view, record).sent_by))
+        elif kind == "recorded":
+            row = view.row(record)
+            if row is not None:
+                _note(view, row.record.proposal, sent="known", reservation=record)
+        elif kind in ("answered:not_sent", "answered:conflict"):
+            _note(view, record, sent=kind.removeprefix("answered:"))
+        elif kind.startswith("asked:"):
+            note = proposal_note(view, record)
+            _note(view, record, asked=(*note.asked, kind.removeprefix("asked:")))
+        elif kind.startswith("intended:notify:"):
+            told = (*told, (record, kind.removeprefix("intended:notify:")))
+    view.notes[SEAT] = SeatNote(journal=True, told=told)
+    return ("proposal", "person")
+
+
+NOTERS: dict[type, Callable[[View, Any], Sequence[str] | None]] = {
+    Dispatched: _dispatched,
+    ReadBack: _read_back,
+    Asked: _asked,
+    Told: _told,
+    Drafted: _drafted,
+    Reconciled: _reconciled,
+    Journal: _journal,
+}
+"""What is noted of each kind of facts."""
+
+
+def nothing_noted(view: View, call: ToolCall, reply: Reply) -> None:
+    """People keep no notes beyond what they were shown."""
