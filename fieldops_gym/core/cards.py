@@ -165,6 +165,7 @@ class _FaultRow(_Strict):
     nth: int = Field(default=1, ge=1)
     times: int = Field(default=1, ge=0)
     parameters: dict[str, tuple[int, int] | tuple[str, ...]] = Field(default_factory=dict)
+    given: str = ""
     breaks: tuple[str, ...] = ()
     visibility: str
     duration: str

@@ -62,7 +62,7 @@ class Domain:
     `build(card, contract, stream, entities)` makes a start; `broken(tables, start)` lists broken world invariants;
     `authorise(world, seat, tool, values, now)` is asked at the time of effect; `opening(scenario, world)` says what a
     brief shows, `deliver(world, request)` what a request shows to the person asked; `teardown` gives the writes that
-    end a run.
+    end a run. `conditions` are what faults may depend on, by name, over the world and the call's values.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Domain:
     deliver: Callable[[World, Request], tuple[Showing, ...]]
     teardown: Callable[[World], tuple[Any, ...]]
     people: Mapping[str, Policy]
+    conditions: Mapping[str, Callable[[World, tuple[Any, ...]], bool]]
     truth: Truth
     dispositions: tuple[str, ...]
     check_card: Callable[[Card], list[str]]

@@ -54,6 +54,9 @@ class Parameter(NamedTuple):
 class Fault(NamedTuple):
     """One row of a catalogue. `nth` counts calls of `tool` that reach `boundary`, from 1; `times` 0 is without end.
 
+    `given` names a condition of the domain that has to hold for the call; '' is none. It keeps a fault of an answer to
+    answers that rest on a record, so that two worlds without that record look the same.
+
     The fields from `visibility` on are for people: they document the fault and are reported with it.
     """
 
@@ -64,6 +67,7 @@ class Fault(NamedTuple):
     nth: int
     times: int
     parameters: tuple[Parameter, ...]
+    given: str
     breaks: tuple[str, ...]
     visibility: str
     duration: str
@@ -82,6 +86,7 @@ class ArmedFault(NamedTuple):
     nth: int
     times: int
     values: tuple[tuple[str, int | str], ...]
+    given: str
     breaks: tuple[str, ...]
 
     def value(self, name: str) -> int | str:

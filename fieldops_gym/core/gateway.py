@@ -16,7 +16,7 @@ from fieldops_gym.core.passage import Acted, Context, Intent, Passage, ToolResul
 from fieldops_gym.core.people import AgendaItem, Asked, PersonaState
 from fieldops_gym.core.scenario import Meters, Scenario
 from fieldops_gym.core.streams import Stream
-from fieldops_gym.core.tools import AT_COMMIT, EFFECTS, Consequence, Outcome, Request, Showing, Shown, Tool, check_arguments
+from fieldops_gym.core.tools import AT_COMMIT, EFFECTS, Outcome, Request, Showing, Shown, Tool, check_arguments
 from fieldops_gym.core.view import View
 from fieldops_gym.core.world import World, Write, make
 
@@ -28,7 +28,7 @@ JITTER = 60
 NEVER = 2**62
 """A second that no clock here reaches."""
 
-NO_CLASS: frozenset[Consequence] = frozenset()
+NO_TOOL: frozenset[str] = frozenset()
 NOTHING: tuple[Any, ...] = ()
 
 
@@ -49,11 +49,13 @@ class Gateway:
         self._ids = Stream(scenario.coordinates.seeds.entity, "made")
         self._jitter: dict[str, Stream] = {}
         self._reached: dict[tuple[str, str], int] = {}
-        self._sent: set[ToolCall] = set()
+        self._sent: set[str] = set()
+        self._effects = frozenset(t.name for t in domain.tools[self.lead].values() if t.consequence in EFFECTS)
+        self._blocked = self._used_up()
         self._struck = frozenset(fault.tool for fault in scenario.faults)
         lead = self.view(self.lead)
         lead.open(domain.opening(scenario, world), self.clock, restarted=False)
-        lead.tick(self.clock, self.meters, self._blocked())
+        lead.tick(self.clock, self.meters, self._blocked)
 
     def view(self, seat: str) -> View:
         """Return a seat's view, made when first asked for."""
@@ -64,7 +66,7 @@ class Gateway:
             arrays = seat not in self.scenario.personas
             view = self.views[seat] = View(self.domain.layouts[seat], seat, brief, listed, self.scenario.limits, arrays)
             if arrays and seat != self.lead:
-                view.tick(self.clock, Meters(seat), NO_CLASS)
+                view.tick(self.clock, Meters(seat), NO_TOOL)
         return view
 
     def call(self, seat: str, call: ToolCall, values: tuple[Any, ...] | None = None) -> ToolResult:
@@ -112,16 +114,10 @@ class Gateway:
             if type(found) is Problem:
                 return found, Boundary.PARSE
             values = found
-        if tool.consequence in EFFECTS and passage.lead and not self._affords(call):
+        if passage.lead and call.tool in self._blocked:
             return Problem(Code.BUDGET_EXHAUSTED, "", "a call of another kind"), Boundary.BUDGET
         passage.values = values
         return None, Boundary.LISTED
-
-    def _affords(self, call: ToolCall) -> bool:
-        limits, meters = self.scenario.limits, self.meters
-        if meters.effect_attempts >= limits.effect_attempts:
-            return False
-        return call not in self._sent or meters.retries < limits.retries
 
     def _charge(self, passage: Passage) -> tuple[Write, ...]:
         seat, turns, calls, retries, attempts = self.meters
@@ -130,16 +126,25 @@ class Gateway:
             calls += 1
             if tool.consequence in EFFECTS and passage.values is not None:
                 attempts += 1
-                retries += passage.call in self._sent
-                self._sent.add(passage.call)
+                retries += tool.name in self._sent
+                self._sent.add(tool.name)
         self.meters = make(Meters, (seat, turns + 1, calls, retries, attempts))
+        if attempts:
+            self._blocked = self._used_up()
         return (make(Write, ("meters", seat, self.meters)),)
+
+    def _used_up(self) -> frozenset[str]:
+        """Return the tools that the budget allows no more calls of."""
+        limits, meters = self.scenario.limits, self.meters
+        if meters.effect_attempts >= limits.effect_attempts:
+            return self._effects
+        return frozenset(self._sent) if meters.retries >= limits.retries else NO_TOOL
 
     def _carry_out(self, passage: Passage, tool: Tool, values: tuple[Any, ...]) -> ToolResult:
         """From the fault before the commit to the answer."""
         lag = slow = 0
         struck = tool.name in self._struck
-        fault = self._strike(tool, Boundary.BEFORE_COMMIT, passage.seq) if struck else None
+        fault = self._strike(passage, tool, Boundary.BEFORE_COMMIT) if struck else None
         if fault is not None:
             if fault.effect == Effect.REFUSE:
                 return self._refuse(passage, Code.NOT_SENT, "", Boundary.BEFORE_COMMIT)
@@ -158,7 +163,7 @@ class Gateway:
             reply = Reply(Status.REFUSED, outcome.code, "", outcome.expected, _log(outcome.shown), outcome.facts)
             return self._answer(passage, reply, outcome.shown, Boundary.COMMIT, tool.latency.inbound, outcome.reads)
         shown = self._commit(passage, tool, outcome, struck) if outcome.writes else outcome.shown
-        fault = self._strike(tool, Boundary.AFTER_COMMIT, passage.seq) if struck else None
+        fault = self._strike(passage, tool, Boundary.AFTER_COMMIT) if struck else None
         if fault is not None and fault.effect == Effect.LOSE_REPLY:
             return self._time_out(passage, Boundary.AFTER_COMMIT)
         if fault is not None and fault.effect == Effect.CRASH:
@@ -171,7 +176,7 @@ class Gateway:
     def _commit(self, passage: Passage, tool: Tool, outcome: Outcome, struck: bool) -> tuple[Showing, ...]:
         """Make an outcome's writes and put its requests before people; return what it shows, versions filled in."""
         writes, seq = outcome.writes, passage.seq
-        fault = self._strike(tool, Boundary.COMMIT, seq) if struck else None
+        fault = self._strike(passage, tool, Boundary.COMMIT) if struck else None
         if fault is not None and fault.effect == Effect.DROP_WRITE:
             table = fault.value("table")
             writes = tuple(write for write in writes if write.table != table)
@@ -204,7 +209,7 @@ class Gateway:
             self._keep(passage)
         view.absorb(passage.call, reply, showings, now)
         if passage.lead:
-            view.tick(now, self.meters, self._blocked())
+            view.tick(now, self.meters, self._blocked)
         else:
             view.tick(now, view.meters, view.blocked)
         return ToolResult(passage.call, reply, showings, now, now - passage.began, view.layout)
@@ -212,9 +217,6 @@ class Gateway:
     def _keep(self, passage: Passage) -> None:
         """Keep the last event in the seat's journal."""
         passage.view.journal.append((passage.call, self.world.log[-1]))
-
-    def _blocked(self) -> frozenset[Consequence]:
-        return EFFECTS if self.meters.effect_attempts >= self.scenario.limits.effect_attempts else NO_CLASS
 
     def _time_out(self, passage: Passage, boundary: Boundary) -> ToolResult:
         # Counted from the sending, so that a lost request and a lost reply take the same time.
@@ -228,7 +230,7 @@ class Gateway:
         showings = self.domain.opening(self.scenario, self.world)
         self.world.emit(self.clock, HARNESS, "restart", passage.seq, NOTHING, _log(showings))
         view.open(showings, self.clock, restarted=True)
-        view.tick(self.clock, self.meters, self._blocked())
+        view.tick(self.clock, self.meters, self._blocked)
         reply = Reply(Status.RESTARTED, "", "", "", _log(showings), None)
         return ToolResult(ToolCall(""), reply, showings, self.clock, self.clock - passage.began, view.layout)
 
@@ -236,15 +238,18 @@ class Gateway:
         """Let a seat's process die between two calls and start it again after the card's delay."""
         return self._crash(Passage(self.view(seat), ToolCall(""), True, self.clock))
 
-    def _strike(self, tool: Tool, boundary: Boundary, seq: int) -> ArmedFault | None:
+    def _strike(self, passage: Passage, tool: Tool, boundary: Boundary) -> ArmedFault | None:
         """Count that `tool` reached `boundary`, and fire the fault that is armed for this count, if any."""
         count = self._reached[tool.name, boundary] = self._reached.get((tool.name, boundary), 0) + 1
         for fault in self.scenario.faults:
-            if fault.boundary == boundary and fault.hits(tool.name, count):
+            if fault.boundary == boundary and fault.hits(tool.name, count) and self._given(fault, passage):
                 data = Fired(fault.id, fault.boundary, fault.effect, fault.values)
-                self.world.emit(self.clock, HARNESS, "fault", seq, NOTHING, data)
+                self.world.emit(self.clock, HARNESS, "fault", passage.seq, NOTHING, data)
                 return fault
         return None
+
+    def _given(self, fault: ArmedFault, passage: Passage) -> bool:
+        return not fault.given or self.domain.conditions[fault.given](self.world, passage.values or NOTHING)
 
     def settle(self, until: int) -> None:
         """Let everything that falls due until the horizon happen, after the run is over."""

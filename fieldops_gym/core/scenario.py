@@ -33,7 +33,10 @@ class Coordinates(NamedTuple):
 
 
 class Meters(NamedTuple):
-    """What a seat has used so far, in counts. Time is the world's clock."""
+    """What a seat has used so far, in counts. Time is the world's clock.
+
+    `effect_attempts` counts calls of tools that make effects, `retries` those of a tool that has been called before.
+    """
 
     id: str
     turns: int = 0
@@ -160,7 +163,7 @@ def _arm(fault: Fault, nth: int, times: int, values: dict[str, int | str], strea
         raise OverrideError(f"faults: '{fault.id}' has no parameter '{min(values)}'")
     return ArmedFault(
         fault.id, fault.tool, fault.boundary, fault.effect,
-        nth or fault.nth, fault.times if times < 0 else times, tuple(drawn), fault.breaks,
+        nth or fault.nth, fault.times if times < 0 else times, tuple(drawn), fault.given, fault.breaks,
     )  # fmt: skip
 
 

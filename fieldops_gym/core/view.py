@@ -13,7 +13,7 @@ import numpy as np
 
 from fieldops_gym.core.calls import Reply, Status, ToolCall
 from fieldops_gym.core.layout import Layout, ViewTable
-from fieldops_gym.core.tools import Consequence, Showing
+from fieldops_gym.core.tools import Showing
 
 
 class ViewError(Exception):
@@ -65,7 +65,7 @@ class View:
         self.meters: Any = None
         self.now = 0
         self.restarted = False
-        self.blocked: frozenset[Consequence] = frozenset()
+        self.blocked: frozenset[str] = frozenset()
         self.journal: list[tuple[ToolCall, Any]] = []
         self.arrays = arrays
         self._clear()
@@ -174,12 +174,12 @@ class View:
         if noted or not layout.situation.refreshed_by.isdisjoint(changed):
             layout.situation.write(self, flat, layout.situation_at)
 
-    def tick(self, now: int, meters: Any, blocked: frozenset[Consequence]) -> None:
-        """Bring clock and meters up to `now` (simulated seconds); `blocked` are classes whose budget is used up."""
+    def tick(self, now: int, meters: Any, blocked: frozenset[str]) -> None:
+        """Bring clock and meters up to `now` (simulated seconds); `blocked` are tools whose budget is used up."""
         self.now = now
         self.meters = meters
         self.layout.clock.write(self, self.flat, self.layout.clock_at)
-        if blocked is not self.blocked:
+        if blocked != self.blocked:
             self.blocked = blocked
             self._judge_tools(range(len(self.layout.catalogue.tools)))
 
@@ -188,7 +188,7 @@ class View:
         for index in indices:
             tool = catalogue.tools[index]
             reachable = any(all(rows[table] for table in way) for way in catalogue.alternatives[index])
-            self.mask[index] = tool.name in self.listed and tool.consequence not in self.blocked and reachable
+            self.mask[index] = tool.name in self.listed and tool.name not in self.blocked and reachable
 
     def table_of(self, key: str) -> str | None:
         """Return the table of a record this seat has been shown; None for any other text."""

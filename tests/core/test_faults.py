@@ -201,7 +201,7 @@ def test_nth_and_times(domain: Domain, pack: Pack, nth: int, times: int, expecte
 
 @pytest.mark.parametrize(("nth", "times"), [(1, 1), (2, 3), (3, 0), (1, 0)])
 def test_hits_is_the_interval_that_nth_and_times_name(nth: int, times: int) -> None:
-    armed = ArmedFault("f", "reserve", "commit", "refuse", nth, times, (), ())
+    armed = ArmedFault("f", "reserve", "commit", "refuse", nth, times, (), "", ())
     last = 10**6 if times == 0 else nth + times - 1
     for number in range(1, 12):
         assert armed.hits("reserve", number) == (nth <= number <= last)

@@ -14,7 +14,7 @@ from fieldops_gym import Episode, ToolCall, merge
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.scenario import Meters
-from fieldops_gym.core.tools import EFFECTS, Consequence, Showing
+from fieldops_gym.core.tools import EFFECTS, Showing
 from fieldops_gym.core.view import View
 from fieldops_gym.core.world import Event, World
 from tests.core.helpers import Mixed, Player, has_reservation, run_until
@@ -37,6 +37,7 @@ class Rebuilt:
         self.view = View(episode.domain.layouts[seat], seat, brief, listed, self.scenario.limits)
         self.calls: dict[int, ToolCall] = {}
         self.meters = self.world.start["meters"][seat] if self.is_lead else Meters(seat)
+        self.attempted: set[str] = set()
         self.seen = 0
         if self.is_lead:
             self.view.open(episode.domain.opening(self.scenario, World(self.world.start)), 0, restarted=False)
@@ -54,6 +55,8 @@ class Rebuilt:
             self.calls[event.seq] = event.data
             for write in event.writes:
                 if write.table == "meters" and write.id == self.seat:
+                    if write.record.effect_attempts > self.meters.effect_attempts:
+                        self.attempted.add(event.data.tool)
                     self.meters = write.record
         elif event.kind == "intent" and event.ref in self.calls:
             self.view.journal.append((self.calls[event.ref], event))
@@ -81,7 +84,9 @@ class Rebuilt:
 
     def tick(self, now: int) -> None:
         used_up = self.is_lead and self.meters.effect_attempts >= self.scenario.limits.effect_attempts
-        blocked: frozenset[Consequence] = EFFECTS if used_up else frozenset()
+        effects = frozenset(tool.name for tool in self.view.layout.catalogue.tools if tool.consequence in EFFECTS)
+        no_retries = self.is_lead and self.meters.retries >= self.scenario.limits.retries
+        blocked = effects if used_up else frozenset(self.attempted) if no_retries else frozenset()
         self.view.tick(now, self.meters, blocked)
 
 

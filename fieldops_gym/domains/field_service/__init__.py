@@ -6,6 +6,7 @@ from fieldops_gym.core.domain import Domain
 from fieldops_gym.domains.field_service.people import POLICIES_BY_SEAT
 from fieldops_gym.domains.field_service.records import TABLES
 from fieldops_gym.domains.field_service.rules import LEAD, authorise, nothing_to_undo, unsound
+from fieldops_gym.domains.field_service.service import was_sent
 from fieldops_gym.domains.field_service.setup import build, check_card
 from fieldops_gym.domains.field_service.tools import DISPOSITIONS, PROHIBITED, TOOLS
 from fieldops_gym.domains.field_service.truth import TRUTH
@@ -25,6 +26,7 @@ FIELD_SERVICE = Domain(
     deliver=deliver,
     teardown=nothing_to_undo,
     people=POLICIES_BY_SEAT,
+    conditions={"was_sent": was_sent},
     truth=TRUTH,
     dispositions=tuple(DISPOSITIONS),
     check_card=check_card,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from fieldops_gym.core.calls import Code
 from fieldops_gym.core.passage import Context
 from fieldops_gym.core.tools import AT_COMMIT, Outcome, Showing
-from fieldops_gym.core.world import Write, make
+from fieldops_gym.core.world import World, Write, make
 from fieldops_gym.domains.field_service.records import AuditEntry, Intent, LedgerEntry, Proposal, Reservation
 from fieldops_gym.domains.field_service.rules import wholeness
 
@@ -132,6 +132,11 @@ def compensate(context: Context, reservation_id: str) -> Outcome:
         writes.append(Write("incident", incident.id, incident._replace(reservation="")))
     shown = (Showing("reservation", undone, 1, AT_COMMIT),)
     return Outcome(tuple(writes), shown, Compensated(made.id))
+
+
+def was_sent(world: World, values: tuple[Any, ...]) -> bool:
+    """Whether the proposal that a call names first has been dispatched, whether or not that arrived."""
+    return any(e.kind == "intent" and e.data.tool == "reserve" and e.data.values[0] == values[0] for e in world.log)
 
 
 def reconcile(context: Context, proposal_id: str) -> Outcome:
