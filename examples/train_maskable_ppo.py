@@ -1,6 +1,6 @@
 """Train MaskablePPO on the Effect family from scratch, and evaluate it on seeds it has not seen.
 
-    python -m examples.train_maskable_ppo --steps 1500000 --out runs/ppo
+    python -m examples.train_maskable_ppo --steps 2500000 --out runs/ppo
 
 Training uses `CallMenu` (one choice among whole calls, exactly masked) and `ShapedReward` (milestones of the truth, each
 paid once). The evaluation uses the plain environment on the frozen evaluation seeds. Needs the `train` extra.
@@ -86,7 +86,7 @@ def build(envs: int, seed: int) -> MaskablePPO:
         n_epochs=4,
         gamma=0.98,
         learning_rate=5e-4,
-        ent_coef=0.01,
+        ent_coef=0.02,
         policy_kwargs={"net_arch": [128, 128]},
         seed=seed,
     )
@@ -95,7 +95,7 @@ def build(envs: int, seed: int) -> MaskablePPO:
 def main() -> None:
     """Train, evaluate, and save."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--steps", type=int, default=1_500_000, help="environment steps (default 1,500,000)")
+    parser.add_argument("--steps", type=int, default=2_500_000, help="environment steps (default 2,500,000)")
     parser.add_argument("--envs", type=int, default=8, help="environments side by side (default 8)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the learner (default 0)")
     parser.add_argument("--eval-seeds", type=int, default=100, help="evaluation seeds per variant (default 100)")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fieldops_gym.core.cards import CardError, Pack, load_pack
 from fieldops_gym.core.domain import Domain
+from fieldops_gym.core.faults import misfit
 from fieldops_gym.domains import DOMAINS
 from fieldops_gym.graders import invariants_of
 
@@ -28,9 +29,24 @@ def load_tasks(tasks: str | Path | None = None, domain: str = "field_service") -
         for card_problems in (check(pack, name, DOMAINS[domain]) for name in sorted(pack.cards))
         for problem in card_problems
     ]
+    problems = fault_problems(pack, DOMAINS[domain]) + problems
     if problems:
         raise CardError("\n".join(problems))
     return pack
+
+
+def fault_problems(pack: Pack, domain: Domain) -> list[str]:
+    """Return what would keep a fault of the catalogue from striking, or from doing anything when it does."""
+    problems = []
+    for fault in pack.faults.values():
+        wrong = misfit(fault)
+        if fault.tool not in domain.tools[domain.lead]:
+            wrong = f"there is no tool '{fault.tool}'"
+        if fault.given and fault.given not in domain.conditions:
+            wrong = f"there is no condition '{fault.given}'; there is {', '.join(domain.conditions)}"
+        if wrong:
+            problems.append(f"faults.yaml: fault '{fault.id}': {wrong}")
+    return problems
 
 
 def check(pack: Pack, name: str, domain: Domain) -> list[str]:

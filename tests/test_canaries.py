@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ from fieldops_gym.core.people import Persona
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.envs import EffectEnv
 from fieldops_gym.wrappers import CallMenu, JsonCalls
-from fieldops_gym.wrappers.json_calls import brief_json
+from fieldops_gym.wrappers.json_calls import brief_of
 from tests.counts import count
 from tests.support import VARIANTS
 
@@ -47,7 +48,7 @@ def marked_card(card: Card) -> Card:
     items = tuple(item.model_copy(update={"name": canary("item"), "checks": canary("checks")}) for item in card.items)
     return card.model_copy(
         update={
-            "id": canary("card", card.id), "lineage": canary("lineage"), "equipment_family": canary("equipment family"),
+            "id": canary("card", card.id), "lineage": canary("lineage"), "equipment_families": (canary("equipment family"),),
             "segment": canary("segment"), "claim": canary("claim"), "why": canary("why"), "items": items, "hidden": hidden,
             "variants": {canary("variant", name): marked_variant(name, v) for name, v in card.variants.items()},
         }
@@ -126,7 +127,7 @@ def given(env: Any, base: EffectEnv, observation: Any, info: Mapping[str, Any]) 
     yield from texts(observation)
     yield from texts({key: value for key, value in info.items() if key != "grade"})
     yield from texts(episode.brief)
-    yield brief_json(episode)
+    yield json.dumps(brief_of(episode))
     yield base.render() or ""
     if result is not None:
         yield result.to_json()

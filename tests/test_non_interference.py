@@ -5,6 +5,7 @@ Both are given the same calls. Which records a reply depends on, the log says: t
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from fieldops_gym.core.passage import ToolResult
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.world import Event, World
 from fieldops_gym.envs import EffectEnv
-from fieldops_gym.wrappers.json_calls import brief_json
+from fieldops_gym.wrappers.json_calls import brief_of
 from tests.counts import count
 
 SEEDS = count(15, 500)
@@ -52,7 +53,7 @@ class Twin:
     def reset(self, index: int) -> Seen:
         options = {"card": self.card, "variant": self.variant, "seeds": evaluation_seeds(index)._asdict()}
         observation, info = self.env.reset(seed=0, options=options)
-        return self._seen(observation, info, brief_json(self.episode))
+        return self._seen(observation, info, json.dumps(brief_of(self.episode)))
 
     def call(self, call: ToolCall) -> Seen:
         observation, _, _, _, info = self.env.step(call)
@@ -294,8 +295,10 @@ def plant_number(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def plant_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """A brief that names the card."""
-    original = brief_json
-    monkeypatch.setattr(sys.modules[__name__], "brief_json", lambda episode: original(episode) + episode.coordinates.card)
+    original = brief_of
+    monkeypatch.setattr(
+        sys.modules[__name__], "brief_of", lambda episode: original(episode) | {"card": episode.coordinates.card}
+    )
 
 
 @pytest.mark.parametrize("plant", [plant_time, plant_mask, plant_number, plant_name])

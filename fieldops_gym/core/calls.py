@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 MAX_CALL_CHARACTERS = 65_536
 """A longer JSON call is refused unread."""
+
+MAX_DEPTH = 32
+"""JSON nested deeper than this is refused unread."""
+
+MAX_ARGUMENTS = 64
+"""A call with more arguments is refused."""
+
+BRACKETS = re.compile(r"[\[\]{}]")
+STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+NOT_A_CALL = "not JSON of the form {'tool': ..., 'arguments': {...}}"
+
+JSON_TYPES: dict[type, str] = {
+    str: "string", bool: "boolean", type(None): "null", int: "number", float: "number", list: "array", tuple: "array",
+    dict: "object",
+}  # fmt: skip
+"""What JSON calls the types that its values have here."""
 
 MAX_TEXT = 512
 """The longest string argument that is kept; a longer one is foreign."""
@@ -112,20 +130,37 @@ class ToolCall(NamedTuple):
 def as_call(given: Any) -> ToolCall:
     """Read whatever an agent sent as a call. Never raises: what cannot be read comes back with `malformed` set."""
     try:
-        if isinstance(given, ToolCall):
-            return _unreadable(given) if given.malformed else _frozen(given.tool, dict(given.args))
-        if isinstance(given, (bytes, bytearray)):
+        return _read(given)
+    # The one place where anything may come in: an agent's object can raise whatever it likes when it is looked at.
+    except Exception:
+        return _malformed(NOT_A_CALL)
+
+
+def _read(given: Any) -> ToolCall:
+    if isinstance(given, ToolCall):
+        return _unreadable(given) if given.malformed else _frozen(given.tool, dict(given.args))
+    if isinstance(given, (bytes, bytearray)):
+        try:
             given = bytes(given).decode("utf-8")
-        if isinstance(given, str):
-            if len(given) > MAX_CALL_CHARACTERS:
-                return _malformed(f"longer than {MAX_CALL_CHARACTERS} characters")
-            given = json.loads(given)
-        return _from_mapping(given)
-    except UnicodeDecodeError:
-        return _malformed("not UTF-8")
-    # A caller can nest its JSON as deep as it likes, and a ToolCall can be built from anything.
-    except (ValueError, RecursionError, TypeError):
-        return _malformed("not JSON of the form {'tool': ..., 'arguments': {...}}")
+        except UnicodeDecodeError:
+            return _malformed("not UTF-8")
+    if isinstance(given, str):
+        if len(given) > MAX_CALL_CHARACTERS:
+            return _malformed(f"longer than {MAX_CALL_CHARACTERS} characters")
+        # Judged before it is parsed: how deep the parser can go depends on who calls it.
+        if _depth(given) > MAX_DEPTH:
+            return _malformed(f"nested deeper than {MAX_DEPTH}")
+        given = json.loads(given)
+    return _from_mapping(given)
+
+
+def _depth(text: str) -> int:
+    """Return how deep brackets and braces nest outside of strings."""
+    deepest = level = 0
+    for mark in BRACKETS.findall(STRINGS.sub("", text)):
+        level += 1 if mark in "[{" else -1
+        deepest = max(deepest, level)
+    return deepest
 
 
 def _from_mapping(given: Any) -> ToolCall:
@@ -145,8 +180,12 @@ def _from_mapping(given: Any) -> ToolCall:
 def _frozen(tool: Any, args: Mapping[Any, Any]) -> ToolCall:
     if not isinstance(tool, str):
         return _malformed("'tool' is not a string")
-    pairs = sorted((str(name)[:MAX_TEXT], _freeze(value)) for name, value in args.items())
-    return ToolCall(tool[:MAX_TEXT], tuple(pairs))
+    if len(args) > MAX_ARGUMENTS:
+        return ToolCall(tool[:MAX_TEXT], (), f"more than {MAX_ARGUMENTS} arguments")
+    frozen = {str(name)[:MAX_TEXT]: _freeze(value) for name, value in args.items()}
+    if len(frozen) < len(args):
+        return ToolCall(tool[:MAX_TEXT], (), "two arguments have the same name")
+    return ToolCall(tool[:MAX_TEXT], tuple((name, frozen[name]) for name in sorted(frozen)))
 
 
 def _freeze(value: Any) -> Any:
@@ -156,16 +195,25 @@ def _freeze(value: Any) -> Any:
     if kind is bool or value is None:
         return Foreign("boolean" if kind is bool else "null", str(value).lower())
     if kind is int:
-        return value if -(2**63) <= value < 2**63 else Foreign("integer", "out of range")
+        return value if -(2**63) <= value < 2**63 else Foreign("number", "out of range")
     if isinstance(value, str):
         return _freeze(str(value))
     if kind is Foreign and type(value.kind) is type(value.text) is str:
         return Foreign(value.kind[:MAX_TEXT], value.text[:MAX_TEXT])
-    try:
-        text = json.dumps(value, ensure_ascii=True, default=lambda item: type(item).__name__)
-    except (ValueError, RecursionError, TypeError):
-        text = "unprintable"
-    return Foreign(kind.__name__, text[:MAX_TEXT])
+    return Foreign(JSON_TYPES.get(kind, "other"), _outline(value, MAX_DEPTH)[:MAX_TEXT])
+
+
+def _outline(value: Any, depth: int) -> str:
+    """Return the start of a value's text, as evidence: never deeper than `depth`, never longer than it can matter."""
+    if isinstance(value, (list, tuple)):
+        inside = ",".join(_outline(item, depth - 1) for item in value[:8]) if depth else "..."
+        return f"[{inside}]"
+    if isinstance(value, dict):
+        pairs = list(value.items())[:8] if depth else []
+        return "{" + ",".join(f"{_outline(key, 0)}:{_outline(item, depth - 1)}" for key, item in pairs) + "}"
+    if isinstance(value, str):
+        return json.dumps(value[:MAX_TEXT])
+    return repr(value) if isinstance(value, (int, float)) and abs(value) < 2**63 else JSON_TYPES.get(type(value), "other")
 
 
 def _unreadable(given: ToolCall) -> ToolCall:

@@ -97,7 +97,7 @@ class Card(_Strict):
     id: Name
     family: Name
     lineage: Name
-    equipment_family: Name
+    equipment_families: tuple[Name, ...]
     segment: Literal["read-only", "proposal", "approval-required effect", "must-escalate", "must-reject"]
     claim: str
     why: str
@@ -110,7 +110,7 @@ class Card(_Strict):
 
     @model_validator(mode="after")
     def _can_be_played(self) -> Card:
-        for name in ("items", "setup", "requests", "variants"):
+        for name in ("equipment_families", "items", "setup", "requests", "variants"):
             if not getattr(self, name):
                 raise ValueError(f"'{name}' is empty; a card needs at least one")
         return self

@@ -65,7 +65,6 @@ class Catalogue:
 
     def __init__(self, tools: Sequence[Tool], capacities: Mapping[str, int]) -> None:
         self.tools = tuple(tools)
-        self.by_name = {tool.name: tool for tool in self.tools}
         self.tool_index = {tool.name: index for index, tool in enumerate(self.tools)}
         self.capacities = dict(capacities)
         self.slots = self._slots()

@@ -45,7 +45,7 @@ class Ending(NamedTuple):
 class Truth(NamedTuple):
     """What a domain knows of right endings.
 
-    `accepted(trial, item)` gives the endings a rule-abiding seat may end in; `completion(trial)` how far the work came;
+    `accepted(trial)` gives the endings a rule-abiding seat may end in; `completion(trial, right)` how far the work came;
     `milestones(world, view, scenario)` a bit per name in `names`, cheap enough for every step.
     """
 

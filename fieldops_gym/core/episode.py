@@ -74,6 +74,8 @@ class Episode:
 
     def view(self, seat: str | None = None) -> View:
         """Return what a seat has been shown (the lead seat's by default)."""
+        if seat is not None and seat not in self.domain.layouts:
+            raise EpisodeError(f"there is no seat '{seat}'; there are {', '.join(self.domain.layouts)}")
         return self.gateway.view(seat or self.lead)
 
     def call(self, call: Any, seat: str | None = None) -> ToolResult:
@@ -137,6 +139,8 @@ class Episode:
 
     def branch(self, steps: int) -> Episode:
         """Return a new episode in which the first `steps` recorded calls have been made again from the coordinates."""
+        if steps < 0:
+            raise EpisodeError(f"branch: {steps} is not a number of calls; there are {len(self.steps)} to choose from")
         return replay(self.domain, self.pack, self.coordinates, self.steps[:steps])
 
 

@@ -98,6 +98,36 @@ class ArmedFault(NamedTuple):
         return tool == self.tool and count >= self.nth and (self.times == 0 or count < self.nth + self.times)
 
 
+NEEDS: dict[tuple[str, str], str] = {
+    (Boundary.BEFORE_COMMIT, Effect.REFUSE): "",
+    (Boundary.BEFORE_COMMIT, Effect.LOSE_REQUEST): "",
+    (Boundary.BEFORE_COMMIT, Effect.LAG): "seconds",
+    (Boundary.BEFORE_COMMIT, Effect.SLOW): "seconds",
+    (Boundary.BEFORE_COMMIT, Effect.CRASH): "",
+    (Boundary.COMMIT, Effect.DROP_WRITE): "table",
+    (Boundary.AFTER_COMMIT, Effect.LOSE_REPLY): "",
+    (Boundary.AFTER_COMMIT, Effect.CRASH): "",
+}
+"""Which effects there are at which boundary, and the one parameter each needs."""
+
+
+def misfit(fault: Fault) -> str:
+    """Return what keeps a fault from doing what it says, '' when nothing does."""
+    needed = NEEDS.get((fault.boundary, fault.effect))
+    if needed is None:
+        at = [boundary for boundary, effect in NEEDS if effect == fault.effect]
+        return f"effect '{fault.effect}' does nothing at boundary '{fault.boundary}'; it does at {', '.join(at)}"
+    if [parameter.name for parameter in fault.parameters] != ([needed] if needed else []):
+        return f"effect '{fault.effect}' takes {f'the parameter {needed!r}' if needed else 'no parameters'}"
+    for parameter in fault.parameters:
+        if (parameter.name == "seconds") == bool(parameter.options):
+            right = "a range of integers" if parameter.name == "seconds" else "a list of tables"
+            return f"parameter '{parameter.name}' is {right}"
+        if parameter.low > parameter.high:
+            return f"parameter '{parameter.name}': {parameter.low} is above {parameter.high}"
+    return ""
+
+
 class Fired(NamedTuple):
     """Data of a `fault` event."""
 

@@ -18,7 +18,7 @@ from fieldops_gym.core.scenario import Meters, Scenario
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.tools import AT_COMMIT, EFFECTS, Outcome, Request, Showing, Shown, Tool, check_arguments
 from fieldops_gym.core.view import View
-from fieldops_gym.core.world import World, Write, make
+from fieldops_gym.core.world import Event, World, Write, make
 
 HARNESS = "harness"
 SERVICE = "service"
@@ -48,6 +48,7 @@ class Gateway:
         self._next_due = min([item.due for item in self._agenda.values()], default=NEVER)
         self._ids = Stream(scenario.coordinates.seeds.entity, "made")
         self._jitter: dict[str, Stream] = {}
+        self._journals: dict[str, list[tuple[ToolCall, Event]]] = {}
         self._reached: dict[tuple[str, str], int] = {}
         self._sent: set[str] = set()
         self._effects = frozenset(t.name for t in domain.tools[self.lead].values() if t.consequence in EFFECTS)
@@ -92,6 +93,9 @@ class Gateway:
         decision = self.domain.authorise(self.world, seat, tool, checked, self.clock)
         if not decision.permit:
             return self._refuse(passage, Code.DENIED, f"{decision.reason} ({decision.rule})", Boundary.AUTHORITY)
+        if tool.name in self._effects and lead:
+            self._sent.add(tool.name)
+            self._blocked = self._used_up()
         if tool.journaled:
             self.world.emit(self.clock, HARNESS, "intent", passage.seq, NOTHING, Intent(tool.name, checked))
             self._keep(passage)
@@ -127,7 +131,6 @@ class Gateway:
             if tool.consequence in EFFECTS and passage.values is not None:
                 attempts += 1
                 retries += tool.name in self._sent
-                self._sent.add(tool.name)
         self.meters = make(Meters, (seat, turns + 1, calls, retries, attempts))
         if attempts:
             self._blocked = self._used_up()
@@ -157,7 +160,10 @@ class Gateway:
         if tool.waits:
             self._wait(passage.view, self.clock + values[0])
         view, now = passage.view, self.clock
-        context = make(Context, (self.world, self.scenario, view, view.seat, now, passage.sent, now - lag, self._ids))
+        context = make(
+            Context,
+            (self.world, self.scenario, view, view.seat, now, passage.sent, now - lag, self._ids, self._journal(view.seat)),
+        )
         outcome = tool.handler(context, *values)
         if outcome.code:
             reply = Reply(Status.REFUSED, outcome.code, "", outcome.expected, _log(outcome.shown), outcome.facts)
@@ -216,7 +222,10 @@ class Gateway:
 
     def _keep(self, passage: Passage) -> None:
         """Keep the last event in the seat's journal."""
-        passage.view.journal.append((passage.call, self.world.log[-1]))
+        self._journal(passage.view.seat).append((passage.call, self.world.log[-1]))
+
+    def _journal(self, seat: str) -> list[tuple[ToolCall, Event]]:
+        return self._journals.setdefault(seat, [])
 
     def _time_out(self, passage: Passage, boundary: Boundary) -> ToolResult:
         # Counted from the sending, so that a lost request and a lost reply take the same time.
@@ -257,7 +266,7 @@ class Gateway:
 
     def _advance(self, until: int) -> None:
         """Let time pass; acts that fall due happen on the way, in the order of their time and id."""
-        while self._next_due <= until:
+        while self._agenda and self._next_due <= until:
             self._act(min(self._agenda.values(), key=_due))
         self.clock = until
 
@@ -284,7 +293,7 @@ class Gateway:
         else:
             now = self.clock
             outcome = tool.handler(
-                make(Context, (self.world, self.scenario, view, item.seat, now, now, now, self._ids)), *found
+                make(Context, (self.world, self.scenario, view, item.seat, now, now, now, self._ids, NOTHING)), *found
             )
             code = outcome.code
             writes += outcome.writes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -114,13 +114,3 @@ def shown_fields(table: ViewTable, record: Any, detail: int) -> dict[str, Any]:
     """Return the fields of `record` that a reply shows, by name, in the order of the table's columns."""
     names = table.columns + table.details if detail else table.columns
     return {name: getattr(record, name) for name in names}
-
-
-def observation_fields(layout: Layout) -> Mapping[str, tuple[Field, ...]]:
-    """Return, per section, the meaning of each number (of one row, for a table)."""
-    fields: dict[str, tuple[Field, ...]] = {
-        "clock": layout.clock.fields,
-        "situation": layout.situation.fields,
-        "last": layout.last,
-    }
-    return fields | {name: table.fields for name, table in layout.tables.items() if table.fields}

@@ -68,12 +68,6 @@ def merge(layers: Iterable[Mapping[str, Any]]) -> Overrides:
     )
 
 
-def _uses(given: Any) -> list[Any]:
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise OverrideError(f"faults: {given!r} is not a list of faults")
-    return [_use(use) for use in given]
-
-
 def _pairs(name: str, given: Any) -> list[tuple[str, Any]]:
     if given is not None and not isinstance(given, Mapping):
         raise OverrideError(f"{name}: {given!r} is not a mapping of names to values")
@@ -90,18 +84,27 @@ def _use(given: Any) -> tuple[str, int, int, tuple[tuple[str, int | str], ...]]:
     """Return a use as a plain tuple (fault, nth or 0, times or -1, values), so that it hashes and prints the same."""
     if isinstance(given, str):
         given = {"fault": given}
-    elif isinstance(given, (tuple, list)) and len(given) == 4:
-        given = {
-            "fault": given[0],
-            "nth": given[1] or None,
-            "times": None if given[2] < 0 else given[2],
-            "values": dict(given[3]),
-        }
-    if not isinstance(given, Mapping) or "fault" not in given or set(given) - {"fault", "nth", "times", "values"}:
+    elif isinstance(given, (tuple, list)) and len(given) == len(FaultUse._fields):
+        given = _unpacked(*given)
+    if not isinstance(given, Mapping) or not isinstance(given.get("fault"), str) or set(given) - set(FaultUse._fields):
         raise OverrideError(f"faults: {given!r} is neither a fault's id nor a mapping with 'fault', 'nth', 'times', 'values'")
+    values = given.get("values") or {}
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise OverrideError(f"faults: values of '{given['fault']}': {values!r} is not a mapping of parameters to values")
     nth = 0 if given.get("nth") is None else _count("nth", given["nth"])
+    if given.get("nth") == 0:
+        raise OverrideError(f"faults: nth of '{given['fault']}': calls are counted from 1")
     times = -1 if given.get("times") is None else _count("times", given["times"])
-    return str(given["fault"]), nth, times, tuple(sorted((given.get("values") or {}).items()))
+    return given["fault"], nth, times, tuple(sorted(values.items()))
+
+
+def _unpacked(fault: Any, nth: Any, times: Any, values: Any) -> dict[str, Any]:
+    """Take apart a use as `Overrides` and `FaultUse` hold it, where 0 and -1 stand for what is not set."""
+    try:
+        pairs = dict(values or {})
+    except (TypeError, ValueError) as error:
+        raise OverrideError(f"faults: values of {fault!r}: {values!r} are not pairs of parameter and value") from error
+    return {"fault": fault, "nth": nth or None, "times": None if times == -1 else times, "values": pairs}
 
 
 def plain_use(use: FaultUse) -> tuple[str, int, int, tuple[tuple[str, int | str], ...]]:

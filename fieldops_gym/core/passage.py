@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fieldops_gym.core.calls import MESSAGES, Reply, Status, ToolCall
@@ -12,11 +13,14 @@ from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.tools import Showing, Tool
 from fieldops_gym.core.view import View
-from fieldops_gym.core.world import World, make
+from fieldops_gym.core.world import Event, World, make
 
 
 class Context(NamedTuple):
-    """What a handler may use. `now` is the second of the commit, `sent` that of the call, `as_of` that of its reads."""
+    """What a handler may use. `now` is the second of the commit, `sent` that of the call, `as_of` that of its reads.
+
+    `journal` holds the seat's journaled calls, each with the event it left; it is the harness's, and no view has it.
+    """
 
     world: World
     scenario: Scenario
@@ -26,6 +30,7 @@ class Context(NamedTuple):
     sent: int
     as_of: int
     ids: Stream
+    journal: Sequence[tuple[ToolCall, Event]]
 
 
 class Intent(NamedTuple):

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from fieldops_gym.core.domain import Domain
 
 
+MOST_SECONDS = 10**9
+"""The longest that a fault may take, in simulated seconds."""
+
+
 class Coordinates(NamedTuple):
     """What fixes an episode: author id of the card, variant, seeds, overrides. Replay needs these and the calls."""
 
@@ -35,7 +39,8 @@ class Coordinates(NamedTuple):
 class Meters(NamedTuple):
     """What a seat has used so far, in counts. Time is the world's clock.
 
-    `effect_attempts` counts calls of tools that make effects, `retries` those of a tool that has been called before.
+    `effect_attempts` counts calls of tools that make effects, `retries` those of a tool that has been
+    sent before, which a call that policy denied was not.
     """
 
     id: str
@@ -93,7 +98,9 @@ class Scenario:
 
 def build_scenario(domain: Domain, pack: Pack, coordinates: Coordinates) -> Scenario:
     """Resolve coordinates. Raises `OverrideError` or `KeyError` with what was wrong in them."""
-    card = pack.cards[coordinates.card]
+    card = pack.cards.get(coordinates.card)
+    if card is None:
+        raise OverrideError(f"there is no card '{coordinates.card}'; there are {', '.join(sorted(pack.cards))}")
     if coordinates.variant not in card.variants:
         raise OverrideError(f"card '{card.id}' has no variant '{coordinates.variant}'; it has {', '.join(card.variants)}")
     contract = pack.contracts[card.contract]
@@ -111,6 +118,15 @@ def build_scenario(domain: Domain, pack: Pack, coordinates: Coordinates) -> Scen
     brief = Brief(f"ep-{entity.token('episode')}", domain.lead, built.request, contract.tools, contract.scopes, limits)
     faults = _armed(pack, card.variants[coordinates.variant].faults, overrides, Stream(seeds.fault, "fault"))
     return Scenario(coordinates, card, contract, built.roles, start, faults, personas, limits, brief)
+
+
+def check_overrides(pack: Pack, card: Card, overrides: Overrides) -> None:
+    """Raise `OverrideError` when overrides name a fault, parameter, seat, persona or meter that the card does not have."""
+    contract = pack.contracts[card.contract]
+    _personas(pack, contract, overrides)
+    _limits(contract, overrides)
+    for variant in card.variants.values():
+        _armed(pack, variant.faults, overrides, Stream(0, "check"))
 
 
 def _personas(pack: Pack, contract: Contract, overrides: Overrides) -> dict[str, Persona]:
@@ -173,6 +189,8 @@ def _given(fault: Fault, parameter: Parameter, value: int | str) -> int | str:
         raise OverrideError(f"faults: '{fault.id}': {parameter.name}: {value!r} is none of {', '.join(parameter.options)}")
     if not parameter.options and (type(value) is not int or value < 0):
         raise OverrideError(f"faults: '{fault.id}': {parameter.name}: {value!r} is not an integer >= 0")
+    if not parameter.options and int(value) > MOST_SECONDS:
+        raise OverrideError(f"faults: '{fault.id}': {parameter.name}: {value!r} is above {MOST_SECONDS}")
     return value
 
 

@@ -6,7 +6,7 @@ from it, `json_schema` the JSON form, and `check_arguments` is the one place whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -257,8 +257,3 @@ def _points_to(arg: Ref) -> str:
         return f"Id of a {' or '.join(arg.tables)} that a reply has shown."
     rules = "; ".join(f"{option}: {' or '.join(tables)}" for option, tables in arg.per)
     return f"Id of a shown record, by {arg.by} ({rules})."
-
-
-def same_arguments(call: ToolCall, other: Mapping[str, Any]) -> bool:
-    """Tell whether `call` has exactly these arguments."""
-    return dict(call.args) == dict(other)

@@ -47,12 +47,12 @@ class View:
     """What one seat has been shown. `flat` is its array form (float32), `mask` its legal actions, per slot and flat (bool).
 
     `notes` holds what replies said about a record beyond the record itself, by record id; `brief` is the task as given;
-    `journal` is what the harness keeps for the seat across a crash; `decoded` what actions have come to, which holds as
-    long as rows keep their places. A seat that a script plays needs no `arrays`.
+    `decoded` is what actions have come to, which holds as long as rows keep their places. A seat that a script plays
+    needs no `arrays`.
     """
 
     __slots__ = (
-        "_last", "arrays", "blocked", "brief", "by_id", "decoded", "flat", "journal", "layout", "limits", "listed", "mask",
+        "_last", "arrays", "blocked", "brief", "by_id", "decoded", "flat", "layout", "limits", "listed", "mask",
         "meters", "notes", "now", "restarted", "rows", "seat",
     )  # fmt: skip
 
@@ -66,7 +66,6 @@ class View:
         self.now = 0
         self.restarted = False
         self.blocked: frozenset[str] = frozenset()
-        self.journal: list[tuple[ToolCall, Any]] = []
         self.arrays = arrays
         self._clear()
 
@@ -194,11 +193,6 @@ class View:
         """Return the table of a record this seat has been shown; None for any other text."""
         row = self.by_id.get(key)
         return None if row is None else row.table.name
-
-    def id_at(self, table: str, position: int) -> str | None:
-        """Return the id at a position (from 1) of a table of the view, None where it is empty."""
-        rows = self.rows[table]
-        return rows[position - 1].id if 0 < position <= len(rows) else None
 
     def place(self, key: str) -> tuple[str, int] | None:
         """Return the table and position (from 1) of a shown record, or None."""

@@ -18,7 +18,7 @@ from fieldops_gym.core.episode import Episode
 from fieldops_gym.core.judging import Grade, Outcome
 from fieldops_gym.core.overrides import KEYS, OverrideError, merge
 from fieldops_gym.core.passage import ToolResult
-from fieldops_gym.core.scenario import Coordinates
+from fieldops_gym.core.scenario import Coordinates, check_overrides
 from fieldops_gym.core.streams import Seeds, Stream, evaluation_seeds, training_seeds
 from fieldops_gym.core.view import View
 from fieldops_gym.domains import DOMAINS
@@ -72,7 +72,9 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         self.split = split
         self.cards = self.pack.select(self.family, split, cards)
         self._base = {"faults": faults, "budget": budget, "people": people, "entities": entities}
-        merge([self._base])
+        overrides = merge([self._base])
+        for card in self.cards:
+            check_overrides(self.pack, card, overrides)
         self.layout = self.domain.layouts[self.domain.lead]
         self.invariants = tuple(invariant.id for invariant in invariants_of(self.domain))
         self.action_space = action_space(self.layout)

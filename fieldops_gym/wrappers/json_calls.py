@@ -9,14 +9,12 @@ import gymnasium
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from fieldops_gym.core.calls import as_call
+from fieldops_gym.core.calls import MAX_CALL_CHARACTERS, Status, as_call
 from fieldops_gym.core.canonical import plain
 from fieldops_gym.core.episode import Episode
 from fieldops_gym.core.layout import shown_fields
 from fieldops_gym.core.tools import json_schema
 from fieldops_gym.envs.tool_call_env import FieldOpsEnv
-
-LONGEST = 65_536
 
 
 class JsonCalls(gymnasium.Wrapper, RecordConstructorArgs):
@@ -37,30 +35,35 @@ class JsonCalls(gymnasium.Wrapper, RecordConstructorArgs):
             raise TypeError(f"JsonCalls goes around the array action, not around {env.action_space}")
         self._base = base
         characters = "".join(chr(code) for code in range(32, 128)) + "\n\t"
-        self.action_space = spaces.Text(max_length=LONGEST, charset=characters)
-        self.observation_space = spaces.Text(max_length=LONGEST, charset=characters)
+        self.action_space = spaces.Text(max_length=MAX_CALL_CHARACTERS, charset=characters)
+        self.observation_space = spaces.Text(max_length=MAX_CALL_CHARACTERS, charset=characters)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Reset and return the brief as JSON."""
         _, info = self.env.reset(seed=seed, options=options)
         assert self._base.episode is not None
-        return brief_json(self._base.episode), info
+        return json.dumps(brief_of(self._base.episode)), info
 
     def step(self, action: Any) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Make one call and return its result as JSON."""
         _, reward, terminated, truncated, info = self.env.step(as_call(action))
-        assert self._base.result is not None
-        return self._base.result.to_json(), float(reward), terminated, truncated, info
+        result, episode = self._base.result, self._base.episode
+        assert result is not None
+        assert episode is not None
+        answer = result.to_dict()
+        if result.reply.status == Status.RESTARTED:
+            answer["brief"] = brief_of(episode)
+        return json.dumps(answer), float(reward), terminated, truncated, info
 
 
-def brief_json(episode: Episode) -> str:
-    """Return what a JSON agent is given at the start: task, tools, budget, and the records that the brief shows."""
+def brief_of(episode: Episode) -> dict[str, Any]:
+    """Return what a JSON agent is given at the start and after a crash: task, tools, budget, and the records it names."""
     brief, view = episode.brief, episode.lead_view
     tools = episode.domain.tools[episode.lead]
     records = {
         name: [plain(shown_fields(row.table, row.record, 0)) for row in rows] for name, rows in view.rows.items() if rows
     }
-    given = {
+    return {
         "episode": brief.episode,
         "seat": brief.seat,
         "request": brief.request,
@@ -70,4 +73,3 @@ def brief_json(episode: Episode) -> str:
         "records": records,
         "tools": [json_schema(tools[name]) for name in brief.tools],
     }
-    return json.dumps(given)

@@ -12,8 +12,8 @@ from fieldops_gym.core.tools import Consequence
 from fieldops_gym.envs.tool_call_env import FieldOpsEnv
 from fieldops_gym.graders import judge_so_far
 
-HARMLESS = frozenset({Consequence.INFORMATIONAL, Consequence.PROPOSAL})
-"""After calls of these classes no hard invariant can be newly broken, so none is asked."""
+UNJUDGED = frozenset({"draft", "propose"})
+"""Besides reads, calls that put nothing forward: no hard invariant judges a draft or a proposal that nobody has seen."""
 
 
 class ShapedReward(gymnasium.Wrapper, RecordConstructorArgs):
@@ -73,7 +73,7 @@ class ShapedReward(gymnasium.Wrapper, RecordConstructorArgs):
         assert episode is not None
         assert result is not None
         tool = self._base.domain.tools[episode.lead].get(result.call.tool)
-        if tool is not None and tool.consequence in HARMLESS:
+        if tool is not None and (tool.consequence == Consequence.INFORMATIONAL or tool.name in UNJUDGED):
             return False
         verdicts = judge_so_far(self._base.domain, episode.trial())
         return any(v.state == Judged.BROKEN and v.severity < Severity.ADVISORY for v in verdicts)

@@ -173,7 +173,7 @@ def circular() -> dict[str, Any]:
         ('{"tool": "wait", "arguments": {"seconds": ' + "9" * 5_000 + "}}", "malformed"),
         ({"tool": "draft", "arguments": {"field": deep(50_000)}}, "invalid_arguments"),
         ({"tool": "draft", "arguments": circular()}, "invalid_arguments"),
-        ({"tool": "draft", "arguments": {1: 1, "1": "1"}}, "malformed"),
+        ({"tool": "draft", "arguments": {1: 1, "1": "1"}}, "invalid_arguments"),
         ({"tool": "draft", ("arguments",): {}}, "malformed"),
         (None, "malformed"),
         (7, "malformed"),

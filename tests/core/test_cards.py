@@ -126,12 +126,12 @@ def test_a_card_of_the_wrong_form_is_refused_with_file_field_and_reason(
         (put("setup", 2, "step", value="accident"), "setup.2: there is no step 'accident'; there are parties"),
         (drop("setup", 1), "setup.1: step 'incident' needs role '$equipment', which no earlier step binds"),
         (lambda card: card["setup"].reverse(), "needs role"),
-        (drop("setup", 1, "with"), "setup.1: step 'equipment' takes ['family'], not []"),
+        (drop("setup", 1, "with"), "setup.1: step 'equipment' takes ['families'], not []"),
         (put("setup", 0, "with", value={"n": 2}), "setup.0: step 'parties' takes [], not ['n']"),
         (put("items", 0, "subject", value="$accident"), "items.reservation.subject: '$accident' is not a bound role"),
         (put("items", 0, "subject", value="incident"), "items.reservation.subject: 'incident' is not a bound role"),
         (put("requests", 0, value="Mend {thing}."), "requests.0: there is no field 'thing'; there are ['deadline_hours'"),
-        (put("equipment_family", value="teapot"), "equipment_family: 'teapot' is not a family; there are chiller"),
+        (put("equipment_families", value=["teapot"]), "equipment_families: 'teapot' is not a family; there are chiller"),
     ],
 )
 def test_a_card_that_refers_to_nothing_is_refused_with_card_field_and_reason(

@@ -16,7 +16,7 @@ from fieldops_gym.core.overrides import FaultUse, OverrideError, Overrides, plai
 from tests.support import episode_of
 
 NAMES = st.sampled_from(["not_sent", "partial_effect", "slow_reconcile"])
-USES = st.lists(NAMES | st.fixed_dictionaries({"fault": NAMES, "nth": st.integers(0, 3)}), max_size=3)
+USES = st.lists(NAMES | st.fixed_dictionaries({"fault": NAMES, "nth": st.integers(1, 3)}), max_size=3)
 LAYERS = st.lists(
     st.fixed_dictionaries(
         {},

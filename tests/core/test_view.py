@@ -55,16 +55,12 @@ class Rebuilt:
             self.calls[event.seq] = event.data
             for write in event.writes:
                 if write.table == "meters" and write.id == self.seat:
-                    if write.record.effect_attempts > self.meters.effect_attempts:
-                        self.attempted.add(event.data.tool)
                     self.meters = write.record
         elif event.kind == "intent" and event.ref in self.calls:
-            self.view.journal.append((self.calls[event.ref], event))
-        elif event.kind == "commit" and event.ref in self.calls:
-            self.keep(event)
+            call = self.calls[event.ref]
+            if self.is_lead and self.tools[call.tool].consequence in EFFECTS:
+                self.attempted.add(call.tool)
         elif event.kind == "result" and event.ref in self.calls:
-            if event.data.boundary not in NOT_ADMITTED:
-                self.keep(event)
             reply = event.data.reply
             self.view.absorb(self.calls[event.ref], reply, self.showings(reply.shown), event.at)
             self.tick(event.at)
@@ -73,11 +69,6 @@ class Rebuilt:
             self.tick(event.at)
         elif event.kind == "asked" and event.data[0].seat == self.seat:
             self.view.deliver(self.showings(event.data[1]), event.at)
-
-    def keep(self, event: Event) -> None:
-        call = self.calls[event.ref]
-        if self.tools[call.tool].recorded:
-            self.view.journal.append((call, event))
 
     def showings(self, shown: tuple[Any, ...]) -> tuple[Showing, ...]:
         return tuple(Showing(s.table, self.world.record_at(s.table, s.id, s.version), s.detail, s.version) for s in shown)
@@ -101,7 +92,6 @@ def assert_same(live: View, rebuilt: View) -> None:
     assert {key: row.table.name for key, row in live.by_id.items()} == {k: r.table.name for k, r in rebuilt.by_id.items()}
     assert live.notes == rebuilt.notes
     assert live.restarted == rebuilt.restarted
-    assert live.journal == rebuilt.journal
     if not live.arrays:
         return
     assert live.meters == rebuilt.meters

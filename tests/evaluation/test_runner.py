@@ -14,7 +14,7 @@ from fieldops_gym.core.cards import Card, CardError, Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.evaluation import TrialStatus, agent_seed, plan_trials, run_trial, settings_for
 from tests.counts import count
-from tests.evaluation.support import ENV, Exits, Garbage, RaisesInAct, RaisesInStart, ReturnsTouchy, run_with
+from tests.evaluation.support import ENV, Exits, Garbage, RaisesInAct, RaisesInStart, run_with
 from tests.support import VARIANTS
 
 
@@ -56,7 +56,6 @@ def test_the_reference_passes_every_variant(pack: Pack) -> None:
         (RaisesInAct, "ValueError: lost my way in <object object at 0x...> (support.py, line"),
         (RaisesInStart, "RuntimeError: no key"),
         (Exits, "SystemExit: 0"),
-        (ReturnsTouchy, "LookupError: hands off"),
     ],
 )
 def test_an_agent_that_raises_has_failed(domain: Domain, pack: Pack, make: Any, error: str) -> None:

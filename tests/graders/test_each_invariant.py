@@ -131,12 +131,14 @@ def _reserves_a_second_plan(run: Runner) -> tuple[Trial, set[str], list[str]]:
 
 
 @breaks("effect.as_approved")
-def _takes_the_plan_back_under_it(run: Runner) -> tuple[Trial, set[str], list[str]]:
-    def detour(episode: Episode) -> Iterable[ToolCall]:
-        yield call("withdraw", proposal=plan(episode))
-        yield call("finish", disposition="completed", subject=made(episode))
-
-    return run("X-01:whole", before={"finish": detour}), {"effect.as_approved"}, ["withdraw"]
+def _books_other_content_than_was_approved(run: Runner) -> tuple[Trial, set[str], list[str]]:
+    trial = run("X-01:whole")
+    (booked,) = trial.world.tables["reservation"].values()
+    return (
+        edited(trial, rewrite("reservation", booked.id, commit_of(trial, "reserve"), hash="other")),
+        {"effect.as_approved"},
+        ["reserve"],
+    )
 
 
 @breaks("effect.suitable")

@@ -23,8 +23,6 @@ from fieldops_gym.domains.field_service.records import (
     Tenant,
 )
 
-GENERATOR_VERSION = "1"
-
 HOUR = 3600
 
 FAMILIES: dict[str, str] = {

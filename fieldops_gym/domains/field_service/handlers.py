@@ -138,10 +138,10 @@ def read_journal(context: Context) -> Outcome:
 def _journal(context: Context) -> list[tuple[str, str, str, int]]:
     """The journal as a projection of the seat's journaled events: (kind, table, record id, second), oldest first."""
     lines: list[tuple[str, str, str, int]] = []
-    for call, event in context.view.journal:
+    for call, event in context.journal:
         if event.kind == "commit":
             lines += [("frozen", w.table, w.id, event.at) for w in event.writes if w.table == "proposal"]
-            asked = [w.record for w in event.writes if w.table == "request"]
+            asked = [w.record for w in event.writes if w.table == "request" and w.record is not None]
             lines += [(f"asked:{request.person}", "proposal", request.proposal, event.at) for request in asked]
         elif event.kind == "intent":
             tool, values = event.data
@@ -215,6 +215,10 @@ def withdraw(context: Context, proposal: str) -> Outcome:
     old: Proposal = context.world.tables["proposal"][proposal]
     if old.status != "frozen":
         return Outcome(code=Code.CONFLICT, expected="a proposal that is frozen")
+    if any(made.proposal == proposal for made in context.world.tables["reservation"].values()):
+        return Outcome(
+            code=Code.CONFLICT, expected="a proposal that nothing has been reserved under", reads=(("intent", old.key),)
+        )
     new = old._replace(status="withdrawn")
     return Outcome((Write("proposal", new.id, new),), (Showing("proposal", new, 1, AT_COMMIT),))
 

@@ -108,9 +108,10 @@ def parties(shop: Workshop) -> None:
     shop.bind("delegation", delegation.id)
 
 
-def equipment(shop: Workshop, family: str) -> None:
-    """A machine of the card's equipment family."""
+def equipment(shop: Workshop, families: list[str]) -> None:
+    """A machine of one of the split's equipment families: the family tells a reader nothing of the card."""
     draw = shop.stream.draw("equipment")
+    family = draw.pick(families)
     key = f"fam-{shop.stream.token('family')}"
     put(shop.tables, "family", Family(key, f"{family} {draw.below(90) + 10}", FAMILIES[family], (), ()))
     machine = Equipment(
@@ -142,12 +143,13 @@ def manuals(shop: Workshop) -> None:
     revision, family = machine.revision, shop.tables["family"][machine.family]
     remedies = draw.shuffled(KINDS)
     low, high = draw.between(1, revision), draw.between(revision, REVISIONS - 1)
-    first = draw.between(1, 3)
+    first = draw.between(3, 5)
     editions = [("manual.superseded", first, "superseded", 1, high), ("manual.current", first + 1, "current", low, high)]
     if draw.below(3):
-        editions.append(("manual.other_revision", first + 2, "current", high + 1, REVISIONS))
+        number = first + 2 if draw.below(2) else first - 1
+        editions.append(("manual.other_revision", number, "current", high + 1, REVISIONS))
     if draw.below(2):
-        editions.append(("manual.oldest", 0, "superseded", 1, revision))
+        editions.append(("manual.oldest", first - 2, "superseded", 1, revision))
     made = []
     for number, (role, edition, status, rev_from, rev_to) in enumerate(editions):
         supersedes = made[0] if role == "manual.current" else ""
@@ -162,7 +164,7 @@ def manuals(shop: Workshop) -> None:
 
 
 def parts(shop: Workshop) -> None:
-    """One or two parts that fit, and for each way of not fitting, at times, one that fails in that way alone."""
+    """One or two parts that fit, two of a kind that is not prescribed, and one or two that fail in some other way."""
     draw = shop.stream.draw("parts")
     machine: Equipment = shop.tables["equipment"][shop.one("equipment")]
     remedy = shop.tables["manual"][shop.one("manual.current")].remedy
@@ -174,8 +176,10 @@ def parts(shop: Workshop) -> None:
         "rev_to": min(REVISIONS, revision + draw.below(2)),
     }
     off = {"rev_from": revision + 1, "rev_to": REVISIONS} if draw.below(2) else {"rev_from": 1, "rev_to": revision - 1}
-    traps = [{"kind": wrong}, off, {"quantity": 0}, {"depot": shop.one("region.other")}]
-    shapes = [{}] * draw.between(1, 2) + draw.shuffled(traps)[: draw.between(2, 4)]
+    traps: list[dict[str, Any]] = [off, {"quantity": 0}, {"depot": shop.one("region.other")}]
+    # Two of another kind that fit in all else, so that the kind most parts are of tells nothing of the remedy.
+    shapes: list[dict[str, Any]] = [{}] * draw.between(1, 2) + [{"kind": wrong}] * 2
+    shapes += [trap | ({"kind": wrong} if draw.below(2) else {}) for trap in draw.shuffled(traps)[: draw.between(1, 2)]]
     made = []
     for number, shape in enumerate(shapes):
         fields = fitting | shape
@@ -219,7 +223,7 @@ STEPS: dict[str, SetupStep] = {
         ("tenant", "tenant.other", "region", "region.other", "requester", "approver", "senior", "colleague",
          "approver.other_tenant", "delegation"),
     ),
-    "equipment": SetupStep(equipment, ("tenant", "region"), ("family", "equipment"), ("family",)),
+    "equipment": SetupStep(equipment, ("tenant", "region"), ("family", "equipment"), ("families",)),
     "incident": SetupStep(incident, ("equipment", "requester"), ("incident",)),
     "manuals": SetupStep(manuals, ("equipment",), ("manual.current", "manual.superseded")),
     "parts": SetupStep(parts, ("equipment", "manual.current"), ("part.fits",)),
@@ -267,8 +271,9 @@ def check_card(card: Card) -> list[str]:
         if set(step.with_) != set(known.takes):
             problems.append(f"{where}: step '{step.step}' takes {list(known.takes)}, not {sorted(step.with_)}")
         bound.update(known.binds)
-    if card.equipment_family not in FAMILIES:
-        problems.append(f"equipment_family: '{card.equipment_family}' is not a family; there are {', '.join(FAMILIES)}")
+    for family in card.equipment_families:
+        if family not in FAMILIES:
+            problems.append(f"equipment_families: '{family}' is not a family; there are {', '.join(FAMILIES)}")
     for item in card.items:
         if item.checks not in CHECKS:
             problems.append(f"items.{item.name}.checks: there is no truth '{item.checks}'; there is {', '.join(CHECKS)}")

@@ -224,7 +224,11 @@ DISPATCHER: tuple[Tool, ...] = (
         THE_PROPOSAL,
         scope="propose",
         consequence=PROPOSAL,
-        semantics=Semantics("A second call is refused.", "Takes hold at once.", (("conflict", "it is not frozen any more"),)),
+        semantics=Semantics(
+            "A second call is refused.",
+            "Takes hold at once.",
+            (("conflict", "it is not frozen any more, or something is reserved under it"),),
+        ),
     ),
     _tool(
         "reserve",
