@@ -106,12 +106,13 @@ class Episode:
         if self.gateway.closing is not None:
             self._end("finished")
         else:
-            limits, meters = self._limits, self.gateway.meters
-            if self.gateway.clock >= limits.simulated_time:
+            most_turns, most_calls, _, _, seconds = self._limits
+            _, turns, calls, _, _ = self.gateway.meters
+            if self.gateway.clock >= seconds:
                 self._end("budget:simulated_time")
-            elif meters.turns >= limits.turns:
+            elif turns >= most_turns:
                 self._end("budget:turns")
-            elif meters.tool_calls >= limits.tool_calls:
+            elif calls >= most_calls:
                 self._end("budget:tool_calls")
         result.ended = self.ended
         return result

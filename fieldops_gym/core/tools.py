@@ -7,6 +7,7 @@ from it, `json_schema` the JSON form, and `check_arguments` is the one place whe
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -104,7 +105,8 @@ class Fidelity(NamedTuple):
     verdicts: tuple[str, ...]
 
 
-class Tool(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Tool:
     """A tool of a seat. `handler(context, *values)` returns an `Outcome`; values come in the order of `args`.
 
     `journaled` tools leave their intent in the journal before they are sent, `recorded` ones what came of them. `waits`
