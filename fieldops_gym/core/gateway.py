@@ -12,8 +12,8 @@ from typing import Any
 from fieldops_gym.core.calls import Answered, Code, Problem, Reply, Status, ToolCall
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.faults import ArmedFault, Boundary, Effect, Fired
-from fieldops_gym.core.passage import Acted, Context, Intent, Passage, ToolResult
-from fieldops_gym.core.people import AgendaItem, Asked, PersonaState
+from fieldops_gym.core.passage import Acted, Context, Intended, Passage, ToolResult
+from fieldops_gym.core.people import AgendaItem, PersonaState, PutBefore
 from fieldops_gym.core.scenario import Meters, Scenario
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.tools import AT_COMMIT, EFFECTS, Outcome, Request, Showing, Shown, Tool, check_arguments
@@ -97,7 +97,7 @@ class Gateway:
             self._sent.add(tool.name)
             self._blocked = self._used_up()
         if tool.journaled:
-            self.world.emit(self.clock, HARNESS, "intent", passage.seq, NOTHING, Intent(tool.name, checked))
+            self.world.emit(self.clock, HARNESS, "intent", passage.seq, NOTHING, Intended(tool.name, checked))
             self._keep(passage)
         return self._carry_out(passage, tool, checked)
 
@@ -308,7 +308,7 @@ class Gateway:
         view.deliver(showings, self.clock)
         persona = self.scenario.personas.get(seat)
         if persona is None:
-            data = make(Asked, (seat, request.kind, request.ref, "outside"))
+            data = make(PutBefore, (seat, request.kind, request.ref, "outside"))
             self.world.emit(self.clock, seat, "asked", seq, NOTHING, (data, _log(showings)))
             return
         state: PersonaState = self.world.tables["persona"][seat]
@@ -320,7 +320,7 @@ class Gateway:
             item = make(AgendaItem, (key, self.clock + reply.delay, seat, reply.act, reply.rule, seq))
             writes.append(make(Write, ("agenda", key, item)))
             self._next_due = min(self._next_due, item.due)
-        data = make(Asked, (seat, request.kind, request.ref, reply.rule))
+        data = make(PutBefore, (seat, request.kind, request.ref, reply.rule))
         self.world.emit(self.clock, seat, "asked", seq, tuple(writes), (data, _log(showings)))
 
     def _delay(self, state: PersonaState, turn: int) -> int:

@@ -33,7 +33,7 @@ class Context(NamedTuple):
     journal: Sequence[tuple[ToolCall, Event]]
 
 
-class Intent(NamedTuple):
+class Intended(NamedTuple):
     """Data of an `intent` event: what the journal knows before a call is sent."""
 
     tool: str

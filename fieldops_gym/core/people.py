@@ -80,7 +80,7 @@ class PersonReply(NamedTuple):
     repeats: bool = False
 
 
-class Asked(NamedTuple):
+class PutBefore(NamedTuple):
     """Data of an `asked` event: what was put before whom, and the rule by which it will answer."""
 
     seat: str
