@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.judging import Finding, Grade, GraderError, Invariant, Judged, Outcome, Severity, Trial, Verdict
 from fieldops_gym.graders.account import ACCOUNT_INVARIANTS
@@ -34,7 +36,7 @@ def grade(domain: Domain, trial: Trial) -> Grade:
     if not any(v.severity < Severity.ADVISORY and v.state != Judged.NOT_APPLICABLE for v in verdicts):
         raise GraderError(f"card '{trial.scenario.card.id}' judges nothing: no hard invariant applies to this run")
     broken = any(v.state == Judged.BROKEN and v.severity < Severity.ADVISORY for v in verdicts)
-    unfired = {fault.id for fault in trial.scenario.faults} - set(trial.fired)
+    unfired = Counter(fault.id for fault in trial.scenario.faults) - Counter(trial.fired)
     outcome = Outcome.FAILED if broken else Outcome.VOID if unfired else Outcome.PASSED
     right = any(v.invariant == TASK_ENDING and v.state == Judged.HOLDS for v in verdicts)
     return Grade(outcome, trial.ending, domain.truth.completion(trial, right), verdicts, trial.fired)

@@ -208,3 +208,10 @@ def test_the_frame_is_the_cards(run: Runner) -> None:
 def test_a_refused_call_is_judged_but_writes_nothing(run: Runner) -> None:
     trial = run("X-01:whole", before={"propose": calls(ToolCall.of("bypass_interlock"))})
     assert set(run.broken(trial)) == {"action.nothing_prohibited"}
+
+
+def test_each_use_of_a_fault_has_to_fire(domain: Domain, pack: Pack) -> None:
+    uses = [{"fault": "not_sent", "nth": 1}, {"fault": "not_sent", "nth": 3}]
+    episode = play(episode_of(domain, pack, "X-02:not_sent", 0, merge([{"faults": uses}])), Reference())
+    assert episode.trial().fired == ("not_sent",)
+    assert grade(domain, episode.trial()).outcome == "void"
