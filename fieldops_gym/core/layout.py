@@ -43,12 +43,14 @@ class Panel(NamedTuple):
     """A group of numbers about no single record. `write(view, flat, start)` puts one per entry of `fields` into `flat`.
 
     It writes rather than returns because one panel, the clock, is written at every step. The other is written when
-    something was noted, or a row of a table in `refreshed_by` changed.
+    something was noted, or a row of a table in `refreshed_by` changed. `terms(view)` reads once, from the brief, what
+    the clock needs all along.
     """
 
     fields: tuple[Field, ...]
     write: Callable[[View, np.ndarray, int], None]
     refreshed_by: frozenset[str] = frozenset()
+    terms: Callable[[View], tuple[int, ...]] | None = None
 
 
 class Layout:

@@ -53,7 +53,7 @@ class View:
 
     __slots__ = (
         "_last", "arrays", "blocked", "brief", "by_id", "decoded", "flat", "layout", "limits", "listed", "mask",
-        "meters", "notes", "now", "restarted", "rows", "seat",
+        "meters", "notes", "now", "restarted", "rows", "seat", "terms",
     )  # fmt: skip
 
     def __init__(self, layout: Layout, seat: str, brief: Any, listed: Iterable[str], limits: Any, arrays: bool = True) -> None:
@@ -63,6 +63,7 @@ class View:
         self.listed = frozenset(listed)
         self.limits = limits
         self.meters: Any = None
+        self.terms: tuple[int, ...] = ()
         self.now = 0
         self.restarted = False
         self.blocked: frozenset[str] = frozenset()
@@ -94,6 +95,7 @@ class View:
         self.now = now
         self._clear()
         self._show(showings)
+        self.terms = self.layout.clock.terms(self) if self.layout.clock.terms else ()
         self._recompute(set(self.layout.tables), noted=True)
         if restarted:
             self._mark_last("", Status.RESTARTED, "")

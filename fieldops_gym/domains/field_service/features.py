@@ -156,21 +156,25 @@ def fields(*pairs: tuple[str, str]) -> tuple[Field, ...]:
 
 def write_clock(view: View, flat: Any, at: int) -> None:
     """Time and budget, each as the share that is left. Only what time or a call changes is written at every step."""
-    now, (turns, calls, retries, attempts, seconds), rows = view.now, view.limits, view.rows
-    _, used_turns, used_calls, used_retries, used_attempts = view.meters
+    now, meters = view.now, view.meters
+    turns, calls, retries, attempts, seconds = view.limits
+    deadline, expires = view.terms
     flat[at] = (seconds - now) / seconds if now < seconds else 0.0
-    left = rows["incident"][0].record.deadline - now
-    flat[at + 1] = left / DAY if left > 0 else 0.0
-    left = rows["delegation"][0].record.expires - now
-    flat[at + 2] = left / (2 * DAY) if left > 0 else 0.0
-    flat[at + 3] = (turns - used_turns) / turns if turns > used_turns else 0.0
-    flat[at + 4] = (calls - used_calls) / calls if calls > used_calls else 0.0
-    if used_attempts or not used_turns:
-        flat[at + 5] = (retries - used_retries) / retries if retries > used_retries else 0.0
-        flat[at + 6] = (attempts - used_attempts) / attempts if attempts > used_attempts else 0.0
-    if rows["approval"]:
-        for row in rows["proposal"]:
+    flat[at + 1] = (deadline - now) / DAY if now < deadline else 0.0
+    flat[at + 2] = (expires - now) / (2 * DAY) if now < expires else 0.0
+    flat[at + 3] = (turns - meters[1]) / turns if turns else 0.0
+    flat[at + 4] = (calls - meters[2]) / calls if calls else 0.0
+    if meters[4] or not meters[1]:
+        flat[at + 5] = max(0.0, (retries - meters[3]) / retries) if retries else 0.0
+        flat[at + 6] = (attempts - meters[4]) / attempts if attempts else 0.0
+    if view.rows["approval"]:
+        for row in view.rows["proposal"]:
             flat[at + 6 + row.position] = _approval_left(view, row.id, now)
+
+
+def terms(view: View) -> tuple[int, int]:
+    """Return what the brief says of time: the incident's deadline and the delegation's end, in seconds."""
+    return view.rows["incident"][0].record.deadline, view.rows["delegation"][0].record.expires
 
 
 def _approval_left(view: View, proposal: str, now: int) -> float:
@@ -197,6 +201,7 @@ CLOCK = Panel(
         ),
     ),
     write_clock,
+    terms=terms,
 )
 
 

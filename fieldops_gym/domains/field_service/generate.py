@@ -43,7 +43,7 @@ REVISIONS = 6
 PER_SITE = 15
 """Records of one background site."""
 
-OWN = 36
+OWN = 46
 """About how many records the cards' own setup adds."""
 
 

@@ -256,7 +256,8 @@ def notify(context: Context, person: str, kind: str, note: str) -> Outcome:
 def _say(context: Context, person: str, act: str, note: str, kind: str, facts: Any) -> Outcome:
     tables = context.world.tables
     seat = tables["person"][person].seat
-    if len([1 for m in tables["message"].values() if m.to == seat]) >= MAX_MESSAGES:
+    messages = tables["message"]
+    if len(messages) >= MAX_MESSAGES and len([1 for m in messages.values() if m.to == seat]) >= MAX_MESSAGES:
         return Outcome(code=Code.LIMIT, expected=f"at most {MAX_MESSAGES} messages to the same people")
     key = f"msg-{context.ids.token('message', context.seat, seat, len(tables['message']))}"
     about = context.scenario.roles["incident"][0]
