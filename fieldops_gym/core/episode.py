@@ -10,7 +10,7 @@ from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.gateway import HARNESS, Gateway
 from fieldops_gym.core.judging import Account, Trial
-from fieldops_gym.core.passage import ToolResult
+from fieldops_gym.core.passage import Exhausted, ToolResult
 from fieldops_gym.core.scenario import Coordinates, build_scenario
 from fieldops_gym.core.view import View
 from fieldops_gym.core.world import World, Write
@@ -125,6 +125,8 @@ class Episode:
         disposition, subject = closing if closing is not None else (fallback, "")
         by = self.lead if closing is not None else HARNESS
         self.account = Account(disposition, subject, by, gateway.clock)
+        if ending.startswith("budget:"):
+            world.emit(gateway.clock, HARNESS, "exhausted", 0, (), Exhausted(ending.removeprefix("budget:"), fallback))
         writes: tuple[Write, ...] = self.domain.teardown(world)
         if writes:
             world.emit(gateway.clock, HARNESS, "teardown", 0, writes, "")

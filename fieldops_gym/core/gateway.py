@@ -12,7 +12,7 @@ from typing import Any
 from fieldops_gym.core.calls import Answered, Code, Problem, Reply, Status, ToolCall
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.faults import ArmedFault, Boundary, Effect, Fired
-from fieldops_gym.core.passage import Acted, Context, Intended, Passage, ToolResult
+from fieldops_gym.core.passage import Acted, Context, Exhausted, Intended, Passage, ToolResult
 from fieldops_gym.core.people import AgendaItem, PersonaState, PutBefore
 from fieldops_gym.core.scenario import Meters, Scenario
 from fieldops_gym.core.streams import Stream
@@ -51,6 +51,7 @@ class Gateway:
         self._journals: dict[str, list[tuple[ToolCall, Event]]] = {}
         self._reached: dict[tuple[str, str], int] = {}
         self._sent: set[str] = set()
+        self._exhausted: set[str] = set()
         self._effects = frozenset(t.name for t in domain.tools[self.lead].values() if t.consequence in EFFECTS)
         self._blocked = self._used_up()
         self._struck = frozenset(fault.tool for fault in scenario.faults)
@@ -84,6 +85,8 @@ class Gateway:
             self.clock += self._decision_cost
         passage.sent = self.clock
         passage.seq = self.world.emit(self.clock, seat, "call", 0, writes, call)
+        if lead and self._blocked:
+            self._note_exhaustion(passage.seq)
         tool, checked = passage.tool, passage.values
         if problem is not None or tool is None or checked is None:
             assert problem is not None
@@ -96,6 +99,8 @@ class Gateway:
         if tool.name in self._effects and lead:
             self._sent.add(tool.name)
             self._blocked = self._used_up()
+            if self._blocked:
+                self._note_exhaustion(passage.seq)
         if tool.journaled:
             self.world.emit(self.clock, HARNESS, "intent", passage.seq, NOTHING, Intended(tool.name, checked))
             self._keep(passage)
@@ -142,6 +147,13 @@ class Gateway:
         if meters.effect_attempts >= limits.effect_attempts:
             return self._effects
         return frozenset(self._sent) if meters.retries >= limits.retries else NO_TOOL
+
+    def _note_exhaustion(self, seq: int) -> None:
+        """Log, once each, that a meter which only bars calls is used up; those that end the run are logged at its end."""
+        for meter in ("effect_attempts", "retries"):
+            if meter not in self._exhausted and getattr(self.meters, meter) >= getattr(self.scenario.limits, meter):
+                self._exhausted.add(meter)
+                self.world.emit(self.clock, HARNESS, "exhausted", seq, NOTHING, Exhausted(meter, self._contract.fallback))
 
     def _carry_out(self, passage: Passage, tool: Tool, values: tuple[Any, ...]) -> ToolResult:
         """From the fault before the commit to the answer."""

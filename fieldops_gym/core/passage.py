@@ -48,6 +48,13 @@ class Acted(NamedTuple):
     code: str
 
 
+class Exhausted(NamedTuple):
+    """Data of an `exhausted` event: the meter that is used up, and the card's fallback for it."""
+
+    meter: str
+    fallback: str
+
+
 class Passage:
     """One call under way: `seq` is its event, `began` and `sent` are seconds, `lead` whether time passes with it."""
 

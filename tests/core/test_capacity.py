@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
 from agents.reference import Reference
 from fieldops_gym import Episode, ToolCall, evaluation_seeds, merge
 from fieldops_gym.core.cards import Pack
@@ -14,7 +16,7 @@ from fieldops_gym.core.view import Row
 from fieldops_gym.domains.field_service import rules
 from tests.core.helpers import has_reservation, run_until, start_at
 from tests.counts import count
-from tests.support import episode_of
+from tests.support import episode_of, play
 
 
 def shown_at_most(domain: Domain, pack: Pack, episode: Episode) -> dict[str, int]:
@@ -187,3 +189,23 @@ def test_spam_of_reservations_is_bounded_by_the_budget(domain: Domain, pack: Pac
     view, catalogue = episode.view(), episode.view().layout.catalogue
     assert not view.mask[catalogue.tool_index["reserve"]], "a visible budget that is used up is masked"
     assert view.menu_mask().any()
+
+
+@pytest.mark.parametrize(
+    ("budget", "meters"),
+    [
+        ({"turns": 3}, ["turns"]),
+        ({"tool_calls": 3}, ["tool_calls"]),
+        ({"simulated_time": 30}, ["simulated_time"]),
+        ({"retries": 0}, ["retries"]),
+        ({"effect_attempts": 1}, ["effect_attempts"]),
+        ({}, []),
+    ],
+)
+def test_a_meter_that_is_used_up_is_an_event_with_the_fallback(
+    domain: Domain, pack: Pack, budget: dict[str, int], meters: list[str]
+) -> None:
+    episode = play(episode_of(domain, pack, "X-01:whole", 0, merge([{"budget": budget}])), Reference())
+    found = [event.data for event in episode.world.log if event.kind == "exhausted"]
+    assert [data.meter for data in found] == meters
+    assert {data.fallback for data in found} <= {pack.contracts["effect"].fallback}
