@@ -43,7 +43,7 @@ class Panel(NamedTuple):
     """A group of numbers about no single record. `write(view, flat, start)` puts one per entry of `fields` into `flat`.
 
     It writes rather than returns because one panel, the clock, is written at every step. The other is written when
-    something was noted, or a row of a table in `refreshed_by` changed. `terms(view)` reads once, from the brief, what
+    a reply changed it, or a row of a table in `refreshed_by`. `terms(view)` reads once, from the brief, what
     the clock needs all along.
     """
 
@@ -53,12 +53,15 @@ class Panel(NamedTuple):
     terms: Callable[[View], tuple[int, ...]] | None = None
 
 
+SITUATION = "situation"
+"""The section of an observation that is about no single record, and what `absorb` calls it."""
+
+
 class Layout:
     """The fixed shape of a seat's view: its catalogue, tables and panels, and where each lies in the flat array.
 
-    `clock` is written whenever time has passed, `situation` whenever something was shown or noted. `absorb(view, call,
-    reply)` notes what replies say beyond records and returns the tables whose features that may change, None if nothing
-    was noted.
+    `clock` is written whenever time has passed. `absorb(view, call, reply)` notes what replies say beyond records and
+    returns the tables whose features that may change; `SITUATION` among them stands for the situation's numbers.
     """
 
     def __init__(
@@ -67,7 +70,7 @@ class Layout:
         tables: Sequence[ViewTable],
         clock: Panel,
         situation: Panel,
-        absorb: Callable[[View, ToolCall, Reply], Sequence[str] | None],
+        absorb: Callable[[View, ToolCall, Reply], Sequence[str]],
     ) -> None:
         self.tables = {table.name: table for table in tables}
         self.catalogue = Catalogue(tools, {table.name: table.capacity for table in tables})
@@ -87,9 +90,10 @@ class Layout:
         self.code_at: dict[str, int] = {code: last + len(STATUSES) + index for index, code in enumerate(CODES)}
         self.tool_at = {t.name: last + len(STATUSES) + len(CODES) + i for i, t in enumerate(self.catalogue.tools)}
         self.clock_at, self.situation_at = self.sections["clock"].start, self.sections["situation"].start
-        self.features = {t.name: t.features for t in tables}
+        self.features = {SITUATION: None} | {t.name: t.features for t in tables}
         self.starts = {name: piece.start for name, piece in self.sections.items()}
-        self.readers = {t.name: tuple(o.name for o in tables if t.name in o.refreshed_by) for t in tables}
+        self.readers: dict[str, tuple[str, ...]] = {SITUATION: ()}
+        self.readers |= {t.name: tuple(o.name for o in tables if t.name in o.refreshed_by) for t in tables}
         self.tools_by_table = {
             table: tuple(i for i, ways in enumerate(self.catalogue.alternatives) if any(table in way for way in ways))
             for table in self.tables

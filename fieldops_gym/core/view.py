@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fieldops_gym.core.calls import Reply, Status, ToolCall
-from fieldops_gym.core.layout import Layout, ViewTable
+from fieldops_gym.core.layout import SITUATION, Layout, ViewTable
 from fieldops_gym.core.tools import Showing
 
 
@@ -96,7 +96,7 @@ class View:
         self._clear()
         self._show(showings)
         self.terms = self.layout.clock.terms(self) if self.layout.clock.terms else ()
-        self._recompute(set(self.layout.tables), noted=True)
+        self._recompute({SITUATION, *self.layout.tables})
         if restarted:
             self._mark_last("", Status.RESTARTED, "")
 
@@ -106,8 +106,8 @@ class View:
         changed = self._show(showings) if showings else None
         noted = self.layout.absorb(self, call, reply)
         self._mark_last(call.tool, reply.status, reply.code)
-        if noted is not None:
-            self._recompute(changed.union(noted) if changed else set(noted), noted=True)
+        if noted:
+            self._recompute(changed.union(noted) if changed else set(noted))
         elif changed:
             self._recompute(changed)
 
@@ -159,7 +159,7 @@ class View:
         flat[first] = flat[second] = flat[third] = 1.0
         self._last = (first, second, third)
 
-    def _recompute(self, changed: set[str], noted: bool = False) -> None:
+    def _recompute(self, changed: set[str]) -> None:
         layout, flat, rows = self.layout, self.flat, self.rows
         tables = set(changed)
         for name in changed:
@@ -167,12 +167,12 @@ class View:
             if readers:
                 tables.update(readers)
         for name in tables:
-            features, table = layout.features[name], rows[name]
-            if features is not None and table:
-                numbers = features(self, table)
+            features = layout.features[name]
+            if features is not None and rows[name]:
+                numbers = features(self, rows[name])
                 start = layout.starts[name]
                 flat[start : start + len(numbers)] = numbers
-        if noted or not layout.situation.refreshed_by.isdisjoint(changed):
+        if SITUATION in changed or not layout.situation.refreshed_by.isdisjoint(changed):
             layout.situation.write(self, flat, layout.situation_at)
 
     def tick(self, now: int, meters: Any, blocked: frozenset[str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fieldops_gym.core.calls import Code, Reply, ToolCall
+from fieldops_gym.core.layout import SITUATION
 from fieldops_gym.core.view import View
 from fieldops_gym.domains.field_service.handlers import Asked, Drafted, Journal, Told
 from fieldops_gym.domains.field_service.service import Dispatched, ReadBack, Reconciled
@@ -46,15 +47,15 @@ def seat_note(view: View) -> SeatNote:
     return view.notes.get(SEAT, NO_SEAT_NOTE)
 
 
-def absorb(view: View, call: ToolCall, reply: Reply) -> Sequence[str] | None:
-    """Note what a reply says beyond records; return the tables whose features that may change, None if nothing was noted."""
+def absorb(view: View, call: ToolCall, reply: Reply) -> Sequence[str]:
+    """Note what a reply says beyond records; return the sections of the observation that it may change."""
     noter = NOTERS.get(type(reply.facts))
     if noter is not None:
         return noter(view, reply.facts)
     if call.tool == "reserve" and reply.code in LOST:
         _note(view, dict(call.args).get("proposal", ""), sent=LOST[reply.code], sent_by=view.now)
         return ("proposal",)
-    return None
+    return ()
 
 
 LOST: dict[str, str] = {Code.TIMEOUT: "open", Code.NOT_SENT: "not_sent", Code.CONFLICT: "conflict"}
@@ -74,20 +75,20 @@ def _read_back(view: View, facts: ReadBack) -> Sequence[str]:
     return ("reservation", "part", "slot")
 
 
-def _asked(view: View, facts: Asked) -> Sequence[str] | None:
+def _asked(view: View, facts: Asked) -> Sequence[str]:
     if facts.about not in view.by_id:
-        return None
+        return ()
     note = proposal_note(view, facts.about)
     _note(view, facts.about, asked=(*note.asked, facts.person))
     return ("proposal", "person")
 
 
-def _told(view: View, facts: Told) -> Sequence[str] | None:
+def _told(view: View, facts: Told) -> Sequence[str]:
     note = seat_note(view)
     if tuple(facts) in note.told:
-        return None
+        return ()
     view.notes[SEAT] = SeatNote(note.journal, (*note.told, tuple(facts)))
-    return ()
+    return (SITUATION,)
 
 
 def _drafted(view: View, facts: Drafted) -> Sequence[str]:
@@ -125,10 +126,10 @@ def _journal(view: View, facts: Journal) -> Sequence[str]:
         elif kind.startswith("intended:notify:"):
             told = (*told, (record, kind.removeprefix("intended:notify:")))
     view.notes[SEAT] = SeatNote(journal=True, told=told)
-    return ("proposal", "person")
+    return (SITUATION, "proposal", "person")
 
 
-NOTERS: dict[type, Callable[[View, Any], Sequence[str] | None]] = {
+NOTERS: dict[type, Callable[[View, Any], Sequence[str]]] = {
     Dispatched: _dispatched,
     ReadBack: _read_back,
     Asked: _asked,
@@ -140,5 +141,6 @@ NOTERS: dict[type, Callable[[View, Any], Sequence[str] | None]] = {
 """What is noted of each kind of facts."""
 
 
-def nothing_noted(view: View, call: ToolCall, reply: Reply) -> None:
+def nothing_noted(view: View, call: ToolCall, reply: Reply) -> Sequence[str]:
     """People keep no notes beyond what they were shown."""
+    return ()
