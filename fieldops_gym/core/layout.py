@@ -84,7 +84,7 @@ class Layout:
             self.sections[name] = slice(start, start + width)
             start += width
         self.width = start
-        self.names, self.pieces = tuple(self.sections), tuple(self.sections.values())
+        self.pieces = tuple(self.sections.items())
         last = self.sections["last"].start
         self.status_at: dict[str, int] = {status: last + index for index, status in enumerate(STATUSES)}
         self.code_at: dict[str, int] = {code: last + len(STATUSES) + index for index, code in enumerate(CODES)}

@@ -212,8 +212,8 @@ class View:
 
     def observation(self) -> dict[str, np.ndarray]:
         """Return a fresh observation: float32 arrays, one per section, each in [-1, 1]."""
-        layout = self.layout
-        return dict(zip(layout.names, map(self.flat.copy().__getitem__, layout.pieces), strict=True))
+        flat = self.flat.copy()
+        return {name: flat[piece] for name, piece in self.layout.pieces}
 
     def menu_mask(self) -> np.ndarray:
         """Return which entries of the call menu are legal now, bool of shape (entries,)."""
