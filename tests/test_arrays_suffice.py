@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import pytest
+import torch
 
 from agents.reference import Reference
 from fieldops_gym import Coordinates, Episode, evaluation_seeds, training_seeds
@@ -15,8 +15,6 @@ from fieldops_gym.core.domain import Domain
 from fieldops_gym.wrappers import CallMenu
 from tests.counts import count
 from tests.support import VARIANTS
-
-torch = pytest.importorskip("torch")
 
 WIDTH = 256
 BATCH = 1024

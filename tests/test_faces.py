@@ -232,3 +232,11 @@ def test_every_value_that_a_schema_lists_is_taken() -> None:
                 if spec["type"] == "integer":
                     assert spec["minimum"] <= value <= spec["maximum"]
             env.step(call.to_json())
+
+
+def test_what_an_action_comes_to_is_kept_only_where_it_lasts() -> None:
+    """An action may name a place in two tables; which of them it means can change when the first is filled."""
+    finish = [entry for entry in CATALOGUE.entries if entry.tool == "finish" and "completed" in entry.label]
+    both = [max(places) for places in zip(*(entry.action for entry in finish), strict=True)]
+    assert not CATALOGUE.plan(both).fixed
+    assert all(CATALOGUE.plan(entry.action).fixed for entry in CATALOGUE.entries)

@@ -44,6 +44,11 @@ class Planned(NamedTuple):
     parts: tuple[tuple[str, Any, tuple[tuple[str, int], ...]], ...]
     order: tuple[int, ...]
 
+    @property
+    def fixed(self) -> bool:
+        """Whether no reference has a second place to fall back on, so that what it comes to lasts once it is there."""
+        return all(len(places) < 2 for _, _, places in self.parts)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Planned:
         return self
 

@@ -47,12 +47,14 @@ class Truth(NamedTuple):
 
     `accepted(trial)` gives the endings a rule-abiding seat may end in; `completion(trial, right)` how far the work came;
     `milestones(world, view, scenario)` a bit per name in `names`, cheap enough for every step.
+    `unjudged` are tools that, like reads, can break no hard invariant: they put nothing forward.
     """
 
     accepted: Callable[[Trial], tuple[Ending, ...]]
     completion: Callable[[Trial, bool], str]
     names: tuple[str, ...]
     milestones: Callable[[World, Any, Scenario], tuple[bool, ...]]
+    unjudged: frozenset[str]
 
 
 @dataclass(frozen=True)

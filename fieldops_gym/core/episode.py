@@ -107,7 +107,7 @@ class Episode:
             self._end("finished")
         else:
             most_turns, most_calls, _, _, seconds = self._limits
-            _, turns, calls, _, _ = self.gateway.meters
+            _, turns, calls, _, _ = self.gateway.budget.meters
             if self.gateway.clock >= seconds:
                 self._end("budget:simulated_time")
             elif turns >= most_turns:

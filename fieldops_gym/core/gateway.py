@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fieldops_gym.core.budget import NO_TOOL, Budget
 from fieldops_gym.core.calls import Answered, Code, Problem, Reply, Status, ToolCall
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.faults import ArmedFault, Boundary, Effect, Fired
@@ -16,7 +17,7 @@ from fieldops_gym.core.passage import Acted, Context, Exhausted, Intended, Passa
 from fieldops_gym.core.people import AgendaItem, PersonaState, PutBefore
 from fieldops_gym.core.scenario import Meters, Scenario
 from fieldops_gym.core.streams import Stream
-from fieldops_gym.core.tools import AT_COMMIT, EFFECTS, Outcome, Request, Showing, Shown, Tool, check_arguments
+from fieldops_gym.core.tools import AT_COMMIT, Outcome, Request, Showing, Shown, Tool, check_arguments
 from fieldops_gym.core.view import View
 from fieldops_gym.core.world import Event, World, Write, make
 
@@ -28,7 +29,6 @@ JITTER = 60
 NEVER = 2**62
 """A second that no clock here reaches."""
 
-NO_TOOL: frozenset[str] = frozenset()
 NOTHING: tuple[Any, ...] = ()
 
 
@@ -39,7 +39,8 @@ class Gateway:
         self.domain, self.scenario, self.world = domain, scenario, world
         self.lead = scenario.lead
         self.clock = world.now
-        self.meters: Meters = world.tables["meters"][self.lead]
+        meters = world.tables["meters"][self.lead]
+        self.budget = Budget(scenario.limits, meters, tuple(domain.tools[self.lead].values()))
         self.views: dict[str, View] = {}
         self.closing: Any = None
         self._contract = scenario.contract
@@ -50,14 +51,10 @@ class Gateway:
         self._jitter: dict[str, Stream] = {}
         self._journals: dict[str, list[tuple[ToolCall, Event]]] = {}
         self._reached: dict[tuple[str, str], int] = {}
-        self._sent: set[str] = set()
-        self._exhausted: set[str] = set()
-        self._effects = frozenset(t.name for t in domain.tools[self.lead].values() if t.consequence in EFFECTS)
-        self._blocked = self._used_up()
         self._struck = frozenset(fault.tool for fault in scenario.faults)
         lead = self.view(self.lead)
         lead.open(domain.opening(scenario, world), self.clock, restarted=False)
-        lead.tick(self.clock, self.meters, self._blocked)
+        lead.tick(self.clock, self.budget.meters, self.budget.blocked)
 
     def view(self, seat: str) -> View:
         """Return a seat's view, made when first asked for."""
@@ -80,12 +77,14 @@ class Gateway:
         lead = seat == self.lead
         passage = Passage(self.view(seat), call, lead, self.clock)
         problem, boundary = self._admit(passage, values)
-        writes = self._charge(passage) if lead else NOTHING
+        writes: tuple[Write, ...] = NOTHING
         if lead:
+            meters = self.budget.charge(passage.tool, passage.values is not None)
+            writes = (make(Write, ("meters", seat, meters)),)
             self.clock += self._decision_cost
         passage.sent = self.clock
         passage.seq = self.world.emit(self.clock, seat, "call", 0, writes, call)
-        if lead and self._blocked:
+        if lead and self.budget.blocked:
             self._note_exhaustion(passage.seq)
         tool, checked = passage.tool, passage.values
         if problem is not None or tool is None or checked is None:
@@ -96,10 +95,9 @@ class Gateway:
         decision = self.domain.authorise(self.world, seat, tool, checked, self.clock)
         if not decision.permit:
             return self._refuse(passage, Code.DENIED, f"{decision.reason} ({decision.rule})", Boundary.AUTHORITY)
-        if tool.name in self._effects and lead:
-            self._sent.add(tool.name)
-            self._blocked = self._used_up()
-            if self._blocked:
+        if lead:
+            self.budget.send(tool)
+            if self.budget.blocked:
                 self._note_exhaustion(passage.seq)
         if tool.journaled:
             self.world.emit(self.clock, HARNESS, "intent", passage.seq, NOTHING, Intended(tool.name, checked))
@@ -123,37 +121,15 @@ class Gateway:
             if type(found) is Problem:
                 return found, Boundary.PARSE
             values = found
-        if passage.lead and call.tool in self._blocked:
+        if passage.lead and call.tool in self.budget.blocked:
             return Problem(Code.BUDGET_EXHAUSTED, "", "a call of another kind"), Boundary.BUDGET
         passage.values = values
         return None, Boundary.LISTED
 
-    def _charge(self, passage: Passage) -> tuple[Write, ...]:
-        seat, turns, calls, retries, attempts = self.meters
-        tool = passage.tool
-        if tool is not None:
-            calls += 1
-            if tool.consequence in EFFECTS and passage.values is not None:
-                attempts += 1
-                retries += tool.name in self._sent
-        self.meters = make(Meters, (seat, turns + 1, calls, retries, attempts))
-        if attempts:
-            self._blocked = self._used_up()
-        return (make(Write, ("meters", seat, self.meters)),)
-
-    def _used_up(self) -> frozenset[str]:
-        """Return the tools that the budget allows no more calls of."""
-        limits, meters = self.scenario.limits, self.meters
-        if meters.effect_attempts >= limits.effect_attempts:
-            return self._effects
-        return frozenset(self._sent) if meters.retries >= limits.retries else NO_TOOL
-
     def _note_exhaustion(self, seq: int) -> None:
-        """Log, once each, that a meter which only bars calls is used up; those that end the run are logged at its end."""
-        for meter in ("effect_attempts", "retries"):
-            if meter not in self._exhausted and getattr(self.meters, meter) >= getattr(self.scenario.limits, meter):
-                self._exhausted.add(meter)
-                self.world.emit(self.clock, HARNESS, "exhausted", seq, NOTHING, Exhausted(meter, self._contract.fallback))
+        """Log, once each, that a meter which bars calls is used up; one that ends the run is logged at its end."""
+        for meter in self.budget.newly_exhausted():
+            self.world.emit(self.clock, HARNESS, "exhausted", seq, NOTHING, Exhausted(meter, self._contract.fallback))
 
     def _carry_out(self, passage: Passage, tool: Tool, values: tuple[Any, ...]) -> ToolResult:
         """From the fault before the commit to the answer."""
@@ -227,7 +203,7 @@ class Gateway:
             self._keep(passage)
         view.absorb(passage.call, reply, showings, now)
         if passage.lead:
-            view.tick(now, self.meters, self._blocked)
+            view.tick(now, self.budget.meters, self.budget.blocked)
         else:
             view.tick(now, view.meters, view.blocked)
         return ToolResult(passage.call, reply, showings, now, now - passage.began, view.layout)
@@ -251,7 +227,7 @@ class Gateway:
         showings = self.domain.opening(self.scenario, self.world)
         self.world.emit(self.clock, HARNESS, "restart", passage.seq, NOTHING, _log(showings))
         view.open(showings, self.clock, restarted=True)
-        view.tick(self.clock, self.meters, self._blocked)
+        view.tick(self.clock, self.budget.meters, self.budget.blocked)
         reply = Reply(Status.RESTARTED, "", "", "", _log(showings), None)
         return ToolResult(ToolCall(""), reply, showings, self.clock, self.clock - passage.began, view.layout)
 

@@ -140,7 +140,7 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         """Return the call that an action comes to, and remember it while its rows keep their places."""
         planned = self._plans.get(key) or self._plan(action, key)
         call, values = self.layout.catalogue.decode(planned, view.rows)
-        if values is not None and key is not None:
+        if values is not None and key is not None and planned.fixed:
             view.decoded[key] = (call, values)
         return call, values
 

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from gymnasium.error import InvalidAction
 from gymnasium.utils import RecordConstructorArgs
 
-from fieldops_gym.envs.tool_call_env import FieldOpsEnv
+from fieldops_gym.wrappers.base import array_base_of
 
 
 class CallMenu(gymnasium.Wrapper, RecordConstructorArgs):
@@ -24,12 +24,7 @@ class CallMenu(gymnasium.Wrapper, RecordConstructorArgs):
     def __init__(self, env: gymnasium.Env) -> None:
         RecordConstructorArgs.__init__(self)
         gymnasium.Wrapper.__init__(self, env)
-        base = env.unwrapped
-        if not isinstance(base, FieldOpsEnv):
-            raise TypeError(f"CallMenu wraps a FieldOps environment, not {type(base).__name__}")
-        if env.action_space != base.action_space:
-            raise TypeError(f"CallMenu goes around the array action, not around {env.action_space}")
-        self._base = base
+        self._base = base = array_base_of(env, "CallMenu")
         self._catalogue = base.layout.catalogue
         self._actions = self._catalogue.actions
         self.labels = tuple(entry.label for entry in self._catalogue.entries)

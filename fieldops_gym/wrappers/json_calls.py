@@ -14,7 +14,7 @@ from fieldops_gym.core.canonical import plain
 from fieldops_gym.core.episode import Episode
 from fieldops_gym.core.layout import shown_fields
 from fieldops_gym.core.tools import json_schema
-from fieldops_gym.envs.tool_call_env import FieldOpsEnv
+from fieldops_gym.wrappers.base import array_base_of
 
 
 class JsonCalls(gymnasium.Wrapper, RecordConstructorArgs):
@@ -28,12 +28,7 @@ class JsonCalls(gymnasium.Wrapper, RecordConstructorArgs):
     def __init__(self, env: gymnasium.Env) -> None:
         RecordConstructorArgs.__init__(self)
         gymnasium.Wrapper.__init__(self, env)
-        base = env.unwrapped
-        if not isinstance(base, FieldOpsEnv):
-            raise TypeError(f"JsonCalls wraps a FieldOps environment, not {type(base).__name__}")
-        if env.action_space != base.action_space:
-            raise TypeError(f"JsonCalls goes around the array action, not around {env.action_space}")
-        self._base = base
+        self._base = array_base_of(env, "JsonCalls")
         characters = "".join(chr(code) for code in range(32, 128)) + "\n\t"
         self.action_space = spaces.Text(max_length=MAX_CALL_CHARACTERS, charset=characters)
         self.observation_space = spaces.Text(max_length=MAX_CALL_CHARACTERS, charset=characters)

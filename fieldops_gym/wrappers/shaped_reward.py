@@ -9,11 +9,8 @@ from gymnasium.utils import RecordConstructorArgs
 
 from fieldops_gym.core.judging import Judged, Severity
 from fieldops_gym.core.tools import Consequence
-from fieldops_gym.envs.tool_call_env import FieldOpsEnv
 from fieldops_gym.graders import judge_so_far
-
-UNJUDGED = frozenset({"draft", "propose"})
-"""Besides reads, calls that put nothing forward: no hard invariant judges a draft or a proposal that nobody has seen."""
+from fieldops_gym.wrappers.base import base_of
 
 
 class ShapedReward(gymnasium.Wrapper, RecordConstructorArgs):
@@ -27,10 +24,7 @@ class ShapedReward(gymnasium.Wrapper, RecordConstructorArgs):
     def __init__(self, env: gymnasium.Env, weight: float = 1.0) -> None:
         RecordConstructorArgs.__init__(self, weight=weight)
         gymnasium.Wrapper.__init__(self, env)
-        base = env.unwrapped
-        if not isinstance(base, FieldOpsEnv):
-            raise TypeError(f"ShapedReward wraps a FieldOps environment, not {type(base).__name__}")
-        self._base = base
+        self._base = base = base_of(env, "ShapedReward")
         self.names = base.domain.truth.names
         self._each = weight / len(self.names)
         self._reached = [False] * len(self.names)
@@ -72,10 +66,11 @@ class ShapedReward(gymnasium.Wrapper, RecordConstructorArgs):
         episode, result = self._base.episode, self._base.result
         assert episode is not None
         assert result is not None
-        tool = self._base.domain.tools[episode.lead].get(result.call.tool)
-        if tool is not None and (tool.consequence == Consequence.INFORMATIONAL or tool.name in UNJUDGED):
+        domain = self._base.domain
+        tool = domain.tools[episode.lead].get(result.call.tool)
+        if tool is not None and (tool.consequence == Consequence.INFORMATIONAL or tool.name in domain.truth.unjudged):
             return False
-        verdicts = judge_so_far(self._base.domain, episode.trial())
+        verdicts = judge_so_far(domain, episode.trial())
         return any(v.state == Judged.BROKEN and v.severity < Severity.ADVISORY for v in verdicts)
 
     def reached(self) -> tuple[str, ...]:

@@ -235,4 +235,4 @@ def _told_rightly(view: View, back: Any, roles: Any) -> bool:
     return (roles["requester"][0], kind) in seat_note(view).told
 
 
-TRUTH = Truth(accepted, completion, MILESTONES, milestones)
+TRUTH = Truth(accepted, completion, MILESTONES, milestones, frozenset({"draft", "propose"}))
