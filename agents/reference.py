@@ -14,6 +14,9 @@ from fieldops_gym.domains.field_service.rules import GIVE_UP_SECONDS
 MARGIN = 60
 """Nothing that has fewer seconds left than this is relied on."""
 
+CALLS_TO_CALL_OFF = 3
+"""Compensate, tell, finish: with fewer calls left, what stands is escalated."""
+
 CALLS_TO_CARRY_OUT = 4
 """Reserve, read back, tell, finish: with fewer calls left, nothing is sent."""
 
@@ -28,6 +31,9 @@ class Reference:
         """Return the next call."""
         if view.restarted and not seat_note(view).journal:
             return ToolCall.of("read_journal")
+        incident = view.rows["incident"][0]
+        if "repair" not in incident["asks"]:
+            return self.stop(view, "refused", "rejected", incident.id)
         plan = self.plan(view)
         if plan is None:
             return self.prepare(view)
@@ -37,8 +43,16 @@ class Reference:
         if note.sent in ("open", "stale"):
             return self.settle(view, plan, note, result)
         if note.sent == "conflict":
-            return self.stop(view, "escalated", "escalated", plan.id)
+            return self.stop(view, "escalated", "escalated", self.standing(view) or plan.id)
+        if incident["status"] == "cancelled":
+            return self.stop(view, "not_reserved", "cancelled", plan.id)
         return self.dispatch(view, plan, note, result)
+
+    def standing(self, view: View) -> str:
+        """Return the reservation that stands for the incident, whoever made it; '' when none was shown."""
+        incident = view.rows["incident"][0].id
+        active = (r.id for r in view.rows["reservation"] if r["incident"] == incident and r["status"] == "active")
+        return next(active, "")
 
     def plan(self, view: View) -> Any:
         """Return the proposal to carry through: the last one that is frozen."""
@@ -109,7 +123,8 @@ class Reference:
             return self.stop(view, "not_reserved", "failed_no_effect", plan.id)
         decisions = [row for row in view.rows["approval"] if row["proposal"] == plan.id]
         if any(row["disposition"] == "approved" and row["expires"] - view.now > MARGIN for row in decisions):
-            if min(limits.turns - used.turns, limits.tool_calls - used.tool_calls) < CALLS_TO_CARRY_OUT:
+            needed = CALLS_TO_CARRY_OUT + ("control" in view.rows["incident"][0]["asks"])
+            if min(limits.turns - used.turns, limits.tool_calls - used.tool_calls) < needed:
                 return self.stop(view, "escalated", "escalated", plan.id)
             return ToolCall.of("reserve", proposal=plan.id, key="own")
         if any(row["disposition"] == "rejected" for row in decisions):
@@ -140,9 +155,8 @@ class Reference:
         """Find out what became of a dispatch that was not answered."""
         if self.late(view):
             return self.stop(view, "unknown", "failed_effect_unknown", plan.id)
-        if note.sent == "stale" and result is not None and view.last_call("reconcile"):
-            behind = note.sent_by - result.reply.facts.as_of
-            return self.wait(view, 3600 if behind > 3600 else 900, GIVE_UP_SECONDS)
+        if note.sent == "stale" and view.now < note.fresh_at:
+            return self.wait(view, 3600 if note.fresh_at - view.now > 3600 else 900, GIVE_UP_SECONDS)
         return ToolCall.of("reconcile", proposal=plan.id)
 
     def wait(self, view: View, longest: int, spare: int = 0) -> ToolCall:
@@ -155,14 +169,30 @@ class Reference:
         back = view.notes.get(reservation)
         if back is None:
             return ToolCall.of("read_reservation", reservation=reservation)
+        if view.rows["incident"][0]["status"] == "cancelled":
+            return self.call_off(view, reservation)
         whole = back.part and back.slot and back.incident and back.audit
         if whole:
             return self.stop(view, "reserved", "completed", reservation)
         return self.stop(view, "escalated", "escalated", reservation)
 
+    def call_off(self, view: View, reservation: str) -> ToolCall:
+        """Undo what was reserved for a request that has been cancelled; what cannot be undone is escalated."""
+        made = view.row(reservation)
+        if made is None or made["status"] != "active":
+            return self.stop(view, "not_reserved", "cancelled", reservation)
+        limits, used = view.limits, view.meters
+        left = min(limits.turns - used.turns, limits.tool_calls - used.tool_calls)
+        if "compensate" in view.blocked or left < CALLS_TO_CALL_OFF or seat_note(view).told:
+            return self.stop(view, "escalated", "escalated", reservation)
+        return ToolCall.of("compensate", reservation=reservation)
+
     def stop(self, view: View, kind: str, disposition: str, subject: str) -> ToolCall:
-        """Tell the requester once, then finish."""
-        requester = view.rows["incident"][0]["requester"]
+        """Tell the requester once, and that control is refused where it was asked for, then finish."""
+        incident = view.rows["incident"][0]
+        requester = incident["requester"]
+        if "control" in incident["asks"] and (requester, "refused") not in seat_note(view).told:
+            return ToolCall.of("notify", person=requester, kind="refused")
         if (requester, kind) not in seat_note(view).told:
             return ToolCall.of("notify", person=requester, kind=kind)
         return ToolCall.of("finish", disposition=disposition, subject=subject)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from fieldops_gym.core.cards import CardError, Pack, load_pack
 from fieldops_gym.core.domain import Domain
-from fieldops_gym.core.faults import misfit
+from fieldops_gym.core.faults import Fault, misfit
+from fieldops_gym.core.people import SPEAK, Opening
+from fieldops_gym.core.tools import Choice, Tool
 from fieldops_gym.domains import DOMAINS
 from fieldops_gym.graders import invariants_of
 
@@ -42,10 +44,42 @@ def fault_problems(pack: Pack, domain: Domain) -> list[str]:
         wrong = misfit(fault)
         if fault.tool not in domain.tools[domain.lead]:
             wrong = f"there is no tool '{fault.tool}'"
+        wrong = wrong or act_problem(fault, domain)
         if fault.given and fault.given not in domain.conditions:
             wrong = f"there is no condition '{fault.given}'; there is {', '.join(domain.conditions)}"
         if wrong:
             problems.append(f"faults.yaml: fault '{fault.id}': {wrong}")
+    return problems
+
+
+def act_problem(fault: Fault, domain: Domain) -> str:
+    """Return what is wrong with the act that a fault puts on the agenda, '' when nothing is."""
+    if not fault.act:
+        return ""
+    seat, _, name = fault.act.partition(".")
+    tool = domain.tools.get(seat, {}).get(name)
+    if tool is None:
+        known = [f"{seat}.{tool}" for seat, tools in domain.tools.items() if seat != domain.lead for tool in tools]
+        return f"there is no act '{fault.act}'; there are {', '.join(known)}"
+    own = {parameter.name for parameter in fault.parameters} - {"seconds"}
+    takes, given = {arg.name for arg in tool.args}, {arg.name for arg in domain.tools[domain.lead][fault.tool].args}
+    if not own <= takes <= own | given:
+        return f"act '{fault.act}' takes {sorted(takes)}; the fault gives {sorted(own)} and the call {sorted(given)}"
+    return ""
+
+
+def opening_problems(opens: Opening | None, speak: Tool, roles: frozenset[str]) -> list[str]:
+    """Return what is wrong with what a persona says unasked."""
+    if opens is None:
+        return []
+    acts = next(arg.options for arg in speak.args if isinstance(arg, Choice))
+    problems = []
+    if opens.act not in acts:
+        problems.append(f"act: '{opens.act}' is none of {', '.join(acts)}")
+    if opens.role not in roles:
+        problems.append(f"role: '{opens.role}' is bound by no step of the setup; bound are {', '.join(sorted(roles))}")
+    if opens.after[0] > opens.after[1]:
+        problems.append(f"after: {opens.after[0]} is above {opens.after[1]}")
     return problems
 
 
@@ -65,6 +99,12 @@ def check(pack: Pack, name: str, domain: Domain) -> list[str]:
     for variant, spec in card.variants.items():
         missing = [tool for tool in spec.evidence if tool not in contract.tools]
         problems += [f"variants.{variant}.evidence: '{tool}' is not in contract '{contract.id}'" for tool in missing]
+    problems += [
+        f"contract '{contract.id}': personas.{seat}: '{persona}': opens.{wrong}"
+        for seat, personas in contract.personas.items()
+        for persona in personas
+        for wrong in opening_problems(pack.personas[persona].opens, domain.tools[seat][SPEAK], domain.roles(card))
+    ]
     if contract.fallback not in domain.dispositions:
         problems.append(f"contract '{contract.id}': fallback: there is no disposition '{contract.fallback}'")
     return [f"card '{name}': {problem}" for problem in problems]

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fieldops_gym import Coordinates, Episode, evaluation_seeds
+from fieldops_gym import Coordinates, Episode, evaluation_seeds, load_tasks
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.overrides import Overrides
 
-VARIANTS = (
-    "X-01:whole", "X-01:partial", "X-02:not_sent", "X-02:timeout", "X-03:immediate", "X-03:slow", "X-03:stale",
-)  # fmt: skip
-"""Every card with every variant of the Effect family."""
+VARIANTS = tuple(f"{card.id}:{variant}" for card in load_tasks().cards.values() for variant in card.variants)
+"""Every card with every variant."""
 
 
 def episode_of(domain: Domain, pack: Pack, name: str, index: int, overrides: Overrides = Overrides()) -> Episode:

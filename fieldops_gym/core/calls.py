@@ -54,6 +54,7 @@ class Code(StrEnum):
     DENIED = "denied"
     INCOMPLETE = "incomplete"
     CONFLICT = "conflict"
+    KEY_REUSED = "key_reused"
     LIMIT = "limit"
     NOT_SENT = "not_sent"
     TIMEOUT = "timeout"
@@ -69,6 +70,7 @@ MESSAGES: dict[str, str] = {
     Code.DENIED: "Policy does not permit this call now.",
     Code.INCOMPLETE: "Something is missing before this can be done.",
     Code.CONFLICT: "The state of the record does not allow this.",
+    Code.KEY_REUSED: "The idempotency key is known with other content.",
     Code.LIMIT: "A limit on how often this may be done has been reached.",
     Code.NOT_SENT: "The request was not sent. Nothing was changed by it.",
     Code.TIMEOUT: "No answer came in time. Whether the request took effect is not known.",

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from fieldops_gym.core.canonical import digest
 from fieldops_gym.core.faults import Boundary, Effect, Fault, Parameter
 from fieldops_gym.core.overrides import FaultUse
-from fieldops_gym.core.people import Persona
+from fieldops_gym.core.people import Opening, Persona
 from fieldops_gym.core.scenario import Limits
 
 DECIDED_BY = Literal["request", "evidence", "people", "fault"]
@@ -39,10 +39,16 @@ class Step(_Strict):
 
 
 class Variant(_Strict):
-    """A decision variation. Hidden, all of it: `evidence` is the path of calls that shows what decides it."""
+    """A decision variation. Hidden, all of it: `evidence` is the path of calls that shows what decides it.
+
+    `setup` goes on after the card's, `requests` take the place of the card's, and `people` are the personas by seat.
+    """
 
     decided_by: DECIDED_BY
     faults: tuple[FaultUse, ...] = ()
+    setup: tuple[Step, ...] = ()
+    requests: tuple[str, ...] = ()
+    people: dict[Name, Name] = Field(default_factory=dict)
     evidence: tuple[str, ...]
     recovery: str
 
@@ -166,6 +172,7 @@ class _FaultRow(_Strict):
     times: int = Field(default=1, ge=0)
     parameters: dict[str, tuple[int, int] | tuple[str, ...]] = Field(default_factory=dict)
     given: str = ""
+    act: str = ""
     breaks: tuple[str, ...] = ()
     visibility: str
     duration: str
@@ -180,6 +187,14 @@ class _FaultRow(_Strict):
         return Fault(parameters=drawn, boundary=str(self.boundary), effect=str(self.effect), **fields)
 
 
+class OpeningRow(_Strict):
+    """What a person says unasked, as which role, and when: a range of seconds from the start."""
+
+    act: Name
+    role: Name
+    after: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]]
+
+
 class _PersonaRow(_Strict):
     id: Name
     version: Name
@@ -191,12 +206,14 @@ class _PersonaRow(_Strict):
     turn_cap: int = Field(ge=1)
     delay: tuple[int, int]
     answers: dict[str, str]
+    opens: OpeningRow | None = None
 
     def row(self) -> Persona:
         """Return the row as the kernel's own type."""
         fields: dict[str, Any] = self.model_dump()
         for name in ("held_back", "answers"):
             fields[name] = tuple(sorted(fields[name].items()))
+        fields["opens"] = None if self.opens is None else Opening(self.opens.act, self.opens.role, self.opens.after)
         return Persona(**fields)
 
 
@@ -278,7 +295,8 @@ def _check_references(pack: Pack) -> None:
             raise CardError(f"splits.yaml: card: there is no card '{name}'")
     for card in pack.cards.values():
         where = f"card '{card.id}'"
-        if card.contract not in pack.contracts:
+        contract = pack.contracts.get(card.contract)
+        if contract is None:
             raise CardError(f"{where}: contract: there is no contract '{card.contract}'; there are {sorted(pack.contracts)}")
         if card.id not in pack.splits:
             raise CardError(f"{where}: it has no row in splits.yaml")
@@ -290,6 +308,11 @@ def _check_references(pack: Pack) -> None:
             for use in variant.faults:
                 if use.fault not in pack.faults:
                     raise CardError(f"{where}: variants.{name}.faults: there is no fault '{use.fault}' in faults.yaml")
+            for seat, persona in variant.people.items():
+                admitted = contract.personas.get(seat, ())
+                if persona not in admitted:
+                    right = f"it admits {', '.join(admitted)}" if admitted else f"there are {', '.join(contract.personas)}"
+                    raise CardError(f"{where}: variants.{name}.people.{seat}: '{persona}' is not for that seat; {right}")
     for contract in pack.contracts.values():
         for seat, names in contract.personas.items():
             for name in names:

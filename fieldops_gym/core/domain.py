@@ -13,7 +13,7 @@ from fieldops_gym.core.tools import Request, Showing, Tool
 from fieldops_gym.core.world import Tables, World
 
 if TYPE_CHECKING:
-    from fieldops_gym.core.cards import Card, Contract
+    from fieldops_gym.core.cards import Card, Contract, Variant
     from fieldops_gym.core.judging import Trial
     from fieldops_gym.core.scenario import Scenario
 
@@ -61,10 +61,11 @@ class Truth(NamedTuple):
 class Domain:
     """A world. `tools` and `layouts` are by seat; `prohibited` are names whose very use is an attempt.
 
-    `build(card, contract, stream, entities)` makes a start; `broken(tables, start)` lists broken world invariants;
-    `authorise(world, seat, tool, values, now)` is asked at the time of effect; `opening(scenario, world)` says what a
-    brief shows, `deliver(world, request)` what a request shows to the person asked; `teardown` gives the writes that
-    end a run. `conditions` are what faults may depend on, by name, over the world and the call's values.
+    `build(card, variant, contract, stream, entities)` makes a start; `broken(tables, start)` lists broken world
+    invariants; `authorise(world, seat, tool, values, now)` is asked at the time of effect; `opening(scenario, world)` says
+    what a brief shows, `deliver(world, request)` what a request shows to the person asked; `teardown` gives the writes that
+    end a run; `roles(card)` names what its setup binds. `conditions` are what faults may depend on, by name, over the world
+    and the call's values.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Domain:
     tools: Mapping[str, Mapping[str, Tool]]
     layouts: Mapping[str, Layout]
     prohibited: frozenset[str]
-    build: Callable[[Card, Contract, Stream, int], Built]
+    build: Callable[[Card, Variant, Contract, Stream, int], Built]
     broken: Callable[[Tables, Tables], Sequence[Any]]
     authorise: Callable[[World, str, Tool, tuple[Any, ...], int], Decision]
     opening: Callable[[Scenario, World], tuple[Showing, ...]]
@@ -84,6 +85,7 @@ class Domain:
     truth: Truth
     dispositions: tuple[str, ...]
     check_card: Callable[[Card], list[str]]
+    roles: Callable[[Card], frozenset[str]]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Domain:
         return self

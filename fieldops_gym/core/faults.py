@@ -1,11 +1,12 @@
 """Faults: typed triggers, one mechanism.
 
-A fault alters the outcome of the call that triggers it. Triggers are tools and counts, never text, so no wording can
-switch a fault off. That a fault fired is an event.
+A fault alters the outcome of the call that triggers it, or puts an act of another seat on the agenda. Triggers are tools
+and counts, never text, so no wording can switch a fault off. That a fault fired is an event.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -40,6 +41,12 @@ class Effect(StrEnum):
     """The answer takes some seconds longer."""
     CRASH = "crash"
     """The agent's process dies here and is started again."""
+    ACT = "act"
+    """Another seat acts, at once or some seconds later; the call goes on."""
+
+
+FATES = frozenset({Effect.REFUSE, Effect.LOSE_REQUEST, Effect.LOSE_REPLY, Effect.CRASH})
+"""Effects that decide what becomes of a call. A call has one fate; all else can happen to it together."""
 
 
 class Parameter(NamedTuple):
@@ -55,7 +62,8 @@ class Fault(NamedTuple):
     """One row of a catalogue. `nth` counts calls of `tool` that reach `boundary`, from 1; `times` 0 is without end.
 
     `given` names a condition of the domain that has to hold for the call; '' is none. It keeps a fault of an answer to
-    answers that rest on a record, so that two worlds without that record look the same.
+    answers that rest on a record, so that two worlds without that record look the same. `act` names what effect `act`
+    does, as 'seat.tool'; that tool takes its arguments from the fault's parameters and from the call.
 
     The fields from `visibility` on are for people: they document the fault and are reported with it.
     """
@@ -68,6 +76,7 @@ class Fault(NamedTuple):
     times: int
     parameters: tuple[Parameter, ...]
     given: str
+    act: str
     breaks: tuple[str, ...]
     visibility: str
     duration: str
@@ -87,15 +96,41 @@ class ArmedFault(NamedTuple):
     times: int
     values: tuple[tuple[str, int | str], ...]
     given: str
+    act: str
     breaks: tuple[str, ...]
 
     def value(self, name: str) -> int | str:
         """Return a parameter's value."""
         return dict(self.values)[name]
 
+    @property
+    def seconds(self) -> int:
+        """How long it lasts or is put off, in simulated seconds; 0 for a fault without that parameter."""
+        return int(dict(self.values).get("seconds", 0))
+
     def hits(self, tool: str, count: int) -> bool:
         """Tell whether this fault happens to the `count`th call of `tool` that reaches its boundary."""
         return tool == self.tool and count >= self.nth and (self.times == 0 or count < self.nth + self.times)
+
+
+def striking(
+    faults: Iterable[ArmedFault], tool: str, boundary: str, count: int, holds: Callable[[ArmedFault], bool]
+) -> tuple[ArmedFault, ...]:
+    """Return the faults that happen to the `count`th call of `tool` at `boundary`: of those that are fates, the first.
+
+    `holds(fault)` tells whether the condition of a fault is met.
+    """
+    found: list[ArmedFault] = []
+    fated = False
+    for fault in faults:
+        if fault.boundary != boundary or not fault.hits(tool, count) or not holds(fault):
+            continue
+        if fault.effect in FATES:
+            if fated:
+                continue
+            fated = True
+        found.append(fault)
+    return tuple(found)
 
 
 NEEDS: dict[tuple[str, str], str] = {
@@ -107,8 +142,10 @@ NEEDS: dict[tuple[str, str], str] = {
     (Boundary.COMMIT, Effect.DROP_WRITE): "table",
     (Boundary.AFTER_COMMIT, Effect.LOSE_REPLY): "",
     (Boundary.AFTER_COMMIT, Effect.CRASH): "",
+    (Boundary.BEFORE_COMMIT, Effect.ACT): "",
+    (Boundary.AFTER_COMMIT, Effect.ACT): "",
 }
-"""Which effects there are at which boundary, and the one parameter each needs."""
+"""Which effects there are at which boundary, and the one parameter each needs. What an act needs, its tool says."""
 
 
 def misfit(fault: Fault) -> str:
@@ -117,11 +154,13 @@ def misfit(fault: Fault) -> str:
     if needed is None:
         at = [boundary for boundary, effect in NEEDS if effect == fault.effect]
         return f"effect '{fault.effect}' does nothing at boundary '{fault.boundary}'; it does at {', '.join(at)}"
-    if [parameter.name for parameter in fault.parameters] != ([needed] if needed else []):
+    if (fault.effect == Effect.ACT) != bool(fault.act):
+        return "effect 'act', and no other, takes the field 'act', which names seat and tool as 'seat.tool'"
+    if fault.effect != Effect.ACT and [parameter.name for parameter in fault.parameters] != ([needed] if needed else []):
         return f"effect '{fault.effect}' takes {f'the parameter {needed!r}' if needed else 'no parameters'}"
     for parameter in fault.parameters:
         if (parameter.name == "seconds") == bool(parameter.options):
-            right = "a range of integers" if parameter.name == "seconds" else "a list of tables"
+            right = "a range of integers" if parameter.name == "seconds" else "a list of words"
             return f"parameter '{parameter.name}' is {right}"
         if parameter.low > parameter.high:
             return f"parameter '{parameter.name}': {parameter.low} is above {parameter.high}"

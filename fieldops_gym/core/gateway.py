@@ -12,7 +12,7 @@ from typing import Any
 from fieldops_gym.core.budget import NO_TOOL, Budget
 from fieldops_gym.core.calls import Answered, Code, Problem, Reply, Status, ToolCall
 from fieldops_gym.core.domain import Domain
-from fieldops_gym.core.faults import ArmedFault, Boundary, Effect, Fired
+from fieldops_gym.core.faults import FATES, ArmedFault, Boundary, Effect, Fired, striking
 from fieldops_gym.core.passage import Acted, Context, Exhausted, Intended, Passage, ToolResult
 from fieldops_gym.core.people import AgendaItem, PersonaState, PutBefore
 from fieldops_gym.core.scenario import Meters, Scenario
@@ -135,16 +135,11 @@ class Gateway:
         """From the fault before the commit to the answer."""
         lag = slow = 0
         struck = tool.name in self._struck
-        fault = self._strike(passage, tool, Boundary.BEFORE_COMMIT) if struck else None
-        if fault is not None:
-            if fault.effect == Effect.REFUSE:
-                return self._refuse(passage, Code.NOT_SENT, "", Boundary.BEFORE_COMMIT)
-            if fault.effect == Effect.LOSE_REQUEST:
-                return self._time_out(passage, Boundary.BEFORE_COMMIT)
-            if fault.effect == Effect.CRASH:
-                return self._crash(passage)
-            lag = int(fault.value("seconds")) if fault.effect == Effect.LAG else 0
-            slow = int(fault.value("seconds")) if fault.effect == Effect.SLOW else 0
+        for fault in self._strike(passage, tool, Boundary.BEFORE_COMMIT) if struck else NOTHING:
+            if fault.effect in FATES:
+                return self._meet(fault, passage)
+            lag = max(lag, fault.seconds) if fault.effect == Effect.LAG else lag
+            slow += fault.seconds if fault.effect == Effect.SLOW else 0
         if tool.waits:
             self._wait(passage.view, self.clock + values[0])
         view, now = passage.view, self.clock
@@ -157,11 +152,9 @@ class Gateway:
             reply = Reply(Status.REFUSED, outcome.code, "", outcome.expected, _log(outcome.shown), outcome.facts)
             return self._answer(passage, reply, outcome.shown, Boundary.COMMIT, tool.latency.inbound, outcome.reads)
         shown = self._commit(passage, tool, outcome, struck) if outcome.writes else outcome.shown
-        fault = self._strike(passage, tool, Boundary.AFTER_COMMIT) if struck else None
-        if fault is not None and fault.effect == Effect.LOSE_REPLY:
-            return self._time_out(passage, Boundary.AFTER_COMMIT)
-        if fault is not None and fault.effect == Effect.CRASH:
-            return self._crash(passage)
+        for fault in self._strike(passage, tool, Boundary.AFTER_COMMIT) if struck else NOTHING:
+            if fault.effect in FATES:
+                return self._meet(fault, passage)
         if outcome.ends:
             self.closing = outcome.facts
         reply = make(Reply, (Status.OK, "", "", "", _log(shown), outcome.facts))
@@ -170,10 +163,9 @@ class Gateway:
     def _commit(self, passage: Passage, tool: Tool, outcome: Outcome, struck: bool) -> tuple[Showing, ...]:
         """Make an outcome's writes and put its requests before people; return what it shows, versions filled in."""
         writes, seq = outcome.writes, passage.seq
-        fault = self._strike(passage, tool, Boundary.COMMIT) if struck else None
-        if fault is not None and fault.effect == Effect.DROP_WRITE:
-            table = fault.value("table")
-            writes = tuple(write for write in writes if write.table != table)
+        if struck:
+            lost = [f.value("table") for f in self._strike(passage, tool, Boundary.COMMIT) if f.effect == Effect.DROP_WRITE]
+            writes = tuple(write for write in writes if write.table not in lost)
         at = self.world.emit(self.clock, SERVICE, "commit", seq, writes, tool.name)
         if tool.recorded:
             self._keep(passage)
@@ -215,7 +207,15 @@ class Gateway:
     def _journal(self, seat: str) -> list[tuple[ToolCall, Event]]:
         return self._journals.setdefault(seat, [])
 
-    def _time_out(self, passage: Passage, boundary: Boundary) -> ToolResult:
+    def _meet(self, fault: ArmedFault, passage: Passage) -> ToolResult:
+        """Let a call meet its fate: nothing more of it happens."""
+        if fault.effect == Effect.REFUSE:
+            return self._refuse(passage, Code.NOT_SENT, "", fault.boundary)
+        if fault.effect == Effect.CRASH:
+            return self._crash(passage)
+        return self._time_out(passage, fault.boundary)
+
+    def _time_out(self, passage: Passage, boundary: str) -> ToolResult:
         # Counted from the sending, so that a lost request and a lost reply take the same time.
         self._advance(max(self.clock, passage.sent + self._contract.timeout))
         return self._answer(passage, Reply(Status.UNKNOWN, Code.TIMEOUT, "", "", (), None), NOTHING, boundary)
@@ -235,18 +235,37 @@ class Gateway:
         """Let a seat's process die between two calls and start it again after the card's delay."""
         return self._crash(Passage(self.view(seat), ToolCall(""), True, self.clock))
 
-    def _strike(self, passage: Passage, tool: Tool, boundary: Boundary) -> ArmedFault | None:
-        """Count that `tool` reached `boundary`, and fire the fault that is armed for this count, if any."""
+    def _strike(self, passage: Passage, tool: Tool, boundary: Boundary) -> tuple[ArmedFault, ...]:
+        """Count that `tool` reached `boundary`, and fire the faults that are armed for this count. Acts come first."""
         count = self._reached[tool.name, boundary] = self._reached.get((tool.name, boundary), 0) + 1
-        for fault in self.scenario.faults:
-            if fault.boundary == boundary and fault.hits(tool.name, count) and self._given(fault, passage):
-                data = Fired(fault.id, fault.boundary, fault.effect, fault.values)
-                self.world.emit(self.clock, HARNESS, "fault", passage.seq, NOTHING, data)
-                return fault
-        return None
+        conditions, world, values = self.domain.conditions, self.world, passage.values or NOTHING
+        found = striking(
+            self.scenario.faults, tool.name, boundary, count, lambda f: not f.given or conditions[f.given](world, values)
+        )
+        for number, fault in enumerate(found):
+            data = Fired(fault.id, fault.boundary, fault.effect, fault.values)
+            seq = world.emit(self.clock, HARNESS, "fault", passage.seq, NOTHING, data)
+            if fault.effect == Effect.ACT:
+                self._schedule(fault, passage, seq, (tool.name, boundary, count, number))
+        if found:
+            self._advance(self.clock)
+        return found
 
-    def _given(self, fault: ArmedFault, passage: Passage) -> bool:
-        return not fault.given or self.domain.conditions[fault.given](self.world, passage.values or NOTHING)
+    def _schedule(self, fault: ArmedFault, passage: Passage, seq: int, key: tuple[Any, ...]) -> None:
+        """Put a fault's act on the agenda: of what its tool takes, the fault gives its part, the call the rest."""
+        seat, name = fault.act.split(".")
+        given = dict(passage.call.args) | dict(fault.values)
+        args = tuple(sorted((arg.name, given[arg.name]) for arg in self.domain.tools[seat][name].args))
+        item = AgendaItem(
+            f"act-{self._ids.token('agenda', *key)}",
+            self.clock + fault.seconds,
+            seat,
+            ToolCall(name, args),
+            fault.id,
+            passage.seq,
+        )
+        self.world.emit(self.clock, HARNESS, "agenda", seq, (make(Write, ("agenda", item.id, item)),), NOTHING)
+        self._next_due = min(self._next_due, item.due)
 
     def settle(self, until: int) -> None:
         """Let everything that falls due until the horizon happen, after the run is over."""
@@ -272,7 +291,7 @@ class Gateway:
         self.clock = max(self.clock, item.due)
         view = self.view(item.seat)
         tool = self.domain.tools[item.seat].get(item.call.tool)
-        found = check_arguments(tool, item.call, view.table_of) if tool else Problem(Code.UNKNOWN_TOOL, "", "")
+        found = check_arguments(tool, item.call, self._table_of) if tool else Problem(Code.UNKNOWN_TOOL, "", "")
         writes: tuple[Write, ...] = (make(Write, ("agenda", item.id, None)),)
         if tool is None or type(found) is Problem:
             code = found.code if type(found) is Problem else Code.UNKNOWN_TOOL
@@ -287,6 +306,10 @@ class Gateway:
             writes += outcome.writes
         self.world.emit(self.clock, item.seat, "act", item.ref, writes, make(Acted, (item.call, item.rule, code)))
         self._next_due = min([other.due for other in self._agenda.values()], default=NEVER)
+
+    def _table_of(self, key: str) -> str | None:
+        """Return the table that a record lies in. An act on the agenda was decided by what its seat had been shown."""
+        return next((table for table, rows in self.world.tables.items() if key in rows), None)
 
     def _ask(self, request: Request, seq: int) -> None:
         """Put a request before a person; a scripted one decides now and acts when its delay is over."""

@@ -13,10 +13,19 @@ from fieldops_gym.core.calls import ToolCall
 from fieldops_gym.core.tools import Request
 
 
+class Opening(NamedTuple):
+    """What a person says unasked: the act, the role it speaks as, and from when to when (seconds from the start)."""
+
+    act: str
+    role: str
+    after: tuple[int, int]
+
+
 class Persona(NamedTuple):
     """A scripted person as data. Delays are simulated seconds; `turn_cap` ends talk, not promised deliveries.
 
-    `held_back` gives (fact, releasing rule) pairs; `answers` gives (request kind, act) pairs for a seat's policy.
+    `held_back` gives (fact, releasing rule) pairs; `answers` gives (request kind, act) pairs for a seat's policy; `opens`
+    is what it says unasked, None for nothing.
     """
 
     id: str
@@ -29,6 +38,7 @@ class Persona(NamedTuple):
     turn_cap: int
     delay: tuple[int, int]
     answers: tuple[tuple[str, str], ...]
+    opens: Opening | None = None
 
 
 class PersonaState(NamedTuple):
@@ -91,6 +101,12 @@ class PutBefore(NamedTuple):
 
 Policy = Callable[[Any, Request, Persona, PersonaState, Callable[[PersonaState, int], int]], PersonReply]
 """`policy(view, request, persona, state, delay)`: `delay(state, turn)` draws that turn's delay from the interaction seed."""
+
+SPEAK = "speak"
+"""The tool by which a person says something unasked; it takes `person` and `act`."""
+
+UNASKED = "H-0"
+"""The rule that an opening follows."""
 
 OUTSIDE = "outside"
 """The persona name of a seat that code outside plays through `Episode.call(call, seat=...)`."""

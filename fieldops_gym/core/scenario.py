@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fieldops_gym.core.calls import ToolCall
 from fieldops_gym.core.faults import ArmedFault, Fault, Parameter
 from fieldops_gym.core.overrides import OverrideError, Overrides, plain_use
-from fieldops_gym.core.people import OUTSIDE, Persona, PersonaState
+from fieldops_gym.core.people import OUTSIDE, SPEAK, UNASKED, AgendaItem, Persona, PersonaState
 from fieldops_gym.core.streams import Seeds, Stream
 from fieldops_gym.core.world import Tables
 
 if TYPE_CHECKING:
-    from fieldops_gym.core.cards import Card, Contract, Pack
+    from fieldops_gym.core.cards import Card, Contract, Pack, Variant
     from fieldops_gym.core.domain import Domain
 
 
@@ -106,31 +107,45 @@ def build_scenario(domain: Domain, pack: Pack, coordinates: Coordinates) -> Scen
     contract = pack.contracts[card.contract]
     seeds, overrides = coordinates.seeds, coordinates.overrides
     entity = Stream(seeds.entity, "entity")
-    built = domain.build(card, contract, entity, overrides.entities)
-    personas = _personas(pack, contract, overrides)
+    variant = card.variants[coordinates.variant]
+    built = domain.build(card, variant, contract, entity, overrides.entities)
+    personas = _personas(pack, contract, variant, overrides)
     pace = Stream(seeds.interaction, "pace")
     states = {
         seat: PersonaState(seat, persona.id, pace.draw(seat).between(*persona.delay), 0, 0)
         for seat, persona in personas.items()
     }
     limits = _limits(contract, overrides)
-    start = built.tables | {"persona": states, "meters": {domain.lead: Meters(domain.lead)}, "agenda": {}, "message": {}}
+    agenda = _openings(personas, built.roles, Stream(seeds.interaction, "opening"))
+    start = built.tables | {"persona": states, "meters": {domain.lead: Meters(domain.lead)}, "agenda": agenda, "message": {}}
     brief = Brief(f"ep-{entity.token('episode')}", domain.lead, built.request, contract.tools, contract.scopes, limits)
-    faults = _armed(pack, card.variants[coordinates.variant].faults, overrides, Stream(seeds.fault, "fault"))
+    faults = _armed(pack, variant.faults, overrides, Stream(seeds.fault, "fault"))
     return Scenario(coordinates, card, contract, built.roles, start, faults, personas, limits, brief)
 
 
 def check_overrides(pack: Pack, card: Card, overrides: Overrides) -> None:
     """Raise `OverrideError` when overrides name a fault, parameter, seat, persona or meter that the card does not have."""
     contract = pack.contracts[card.contract]
-    _personas(pack, contract, overrides)
     _limits(contract, overrides)
     for variant in card.variants.values():
+        _personas(pack, contract, variant, overrides)
         _armed(pack, variant.faults, overrides, Stream(0, "check"))
 
 
-def _personas(pack: Pack, contract: Contract, overrides: Overrides) -> dict[str, Persona]:
-    chosen = {seat: names[0] for seat, names in contract.personas.items()}
+def _openings(personas: Mapping[str, Persona], roles: Mapping[str, tuple[str, ...]], stream: Stream) -> dict[str, AgendaItem]:
+    """Return what people will say unasked, as acts on the agenda."""
+    agenda = {}
+    for seat, persona in personas.items():
+        if persona.opens is not None:
+            draw = stream.draw(seat)
+            call = ToolCall.of(SPEAK, act=persona.opens.act, person=roles[persona.opens.role][0])
+            item = AgendaItem(f"act-{draw.token}", draw.between(*persona.opens.after), seat, call, UNASKED, 0)
+            agenda[item.id] = item
+    return agenda
+
+
+def _personas(pack: Pack, contract: Contract, variant: Variant, overrides: Overrides) -> dict[str, Persona]:
+    chosen = {seat: names[0] for seat, names in contract.personas.items()} | variant.people
     for seat, name in overrides.people:
         if seat not in chosen:
             raise OverrideError(f"people: there is no seat '{seat}' here; there are {', '.join(sorted(chosen))}")
@@ -179,7 +194,7 @@ def _arm(fault: Fault, nth: int, times: int, values: dict[str, int | str], strea
         raise OverrideError(f"faults: '{fault.id}' has no parameter '{min(values)}'")
     return ArmedFault(
         fault.id, fault.tool, fault.boundary, fault.effect,
-        nth or fault.nth, fault.times if times < 0 else times, tuple(drawn), fault.given, fault.breaks,
+        nth or fault.nth, fault.times if times < 0 else times, tuple(drawn), fault.given, fault.act, fault.breaks,
     )  # fmt: skip
 
 

@@ -79,18 +79,6 @@ def agent_writes(trial: Trial) -> list[tuple[Event, Write]]:
     return found
 
 
-def shown_to_lead(trial: Trial) -> list[tuple[Event, Any]]:
-    """Return (result event, shown reference) pairs in order; a restart empties what the seat has."""
-    calls = {made.seq for made in trial.calls(LEAD)}
-    pairs: list[tuple[Event, Any]] = []
-    for event in trial.world.log:
-        if event.kind == "restart":
-            pairs = [(event, shown) for shown in event.data]
-        elif event.kind == "result" and event.ref in calls:
-            pairs += [(event, shown) for shown in event.data.reply.shown]
-    return pairs
-
-
 def first_shown(trial: Trial, table: str, key: str, detail: int) -> int:
     """Return the seq of the reply that first showed a record (with its details, for 1); 0 if none did."""
     calls = {made.seq for made in trial.calls(LEAD)}

@@ -26,6 +26,8 @@ TELLS = {
     "escalated": {"escalated"},
     "failed_no_effect": {"not_reserved"},
     "failed_effect_unknown": {"unknown"},
+    "cancelled": {"not_reserved"},
+    "rejected": {"refused"},
 }
 """What the requester has to be told before each disposition."""
 
@@ -46,7 +48,7 @@ def accepted_ending(trial: Trial, params: Params) -> Finding:
 
 
 def requester_told(trial: Trial, params: Params) -> Finding:
-    """The requester has been told how it ended, before the run was finished."""
+    """The requester was told how it ended, before the run was finished, and that control is refused if it was asked for."""
     account = trial.account
     if account is None:
         return NOT_JUDGED
@@ -56,10 +58,13 @@ def requester_told(trial: Trial, params: Params) -> Finding:
     if wanted is None:
         return not_applicable(f"'{account.disposition}' needs no message")
     requester = trial.scenario.roles["requester"][0]
-    told = [m for m in succeeded(trial, "notify") if m.arg("person") == requester]
-    if told and told[-1].arg("kind") in wanted:
+    heard = [str(m.arg("kind")) for m in succeeded(trial, "notify") if m.arg("person") == requester]
+    if rules.CONTROL in trial.world.start["incident"][trial.scenario.roles["incident"][0]].asks and "refused" not in heard:
+        return broken("the requester is told that control is refused", "the requester was not", _last_call(trial))
+    said = [kind for kind in heard if kind != "refused" or "refused" in wanted]
+    if said and said[-1] in wanted:
         return HOLDS
-    actual = f"the last the requester heard is '{told[-1].arg('kind')}'" if told else "the requester heard nothing"
+    actual = f"the last the requester heard is '{said[-1]}'" if said else "the requester heard nothing"
     return broken(f"the requester is told: {' or '.join(sorted(wanted))}", actual, _last_call(trial))
 
 
@@ -148,7 +153,7 @@ WORK_INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         "task.requester_told",
-        "1",
+        "2",
         OWNER,
         Layer.TASK,
         Severity.WRONG,

@@ -7,7 +7,7 @@ from fieldops_gym.domains.field_service.people import POLICIES_BY_SEAT
 from fieldops_gym.domains.field_service.records import TABLES
 from fieldops_gym.domains.field_service.rules import LEAD, authorise, nothing_to_undo, unsound
 from fieldops_gym.domains.field_service.service import was_sent
-from fieldops_gym.domains.field_service.setup import build, check_card
+from fieldops_gym.domains.field_service.setup import build, check_card, roles_of
 from fieldops_gym.domains.field_service.tools import DISPOSITIONS, PROHIBITED, TOOLS
 from fieldops_gym.domains.field_service.truth import TRUTH
 from fieldops_gym.domains.field_service.view import LAYOUTS, deliver, opening
@@ -30,5 +30,6 @@ FIELD_SERVICE = Domain(
     truth=TRUTH,
     dispositions=tuple(DISPOSITIONS),
     check_card=check_card,
+    roles=roles_of,
 )
 """The domain, as `Episode` takes it."""

@@ -144,7 +144,7 @@ def reservation_features(view: View, rows: list[Row]) -> Sequence[float]:
     numbers: list[float] = []
     for row in rows:
         back: ReadBack | None = view.notes.get(row.id)
-        numbers += (1.0, yes(row.record.status == "active"))
+        numbers += (1.0, yes(row.record.status == "active"), yes(bool(row.record.proposal)))
         numbers += (-1.0, 0.0, 0.0, 0.0, 0.0, 0.0) if back is None else (1.0, *map(yes, back[2:]), yes(all(back[2:])))
     return numbers
 
@@ -210,12 +210,17 @@ def write_situation(view: View, flat: Any, at: int) -> None:
     note, rows = seat_note(view), view.rows
     told = [kind for _, kind in note.told]
     unresolved = sum([proposal_note(view, row.id).sent in ("open", "stale") for row in rows["proposal"]])
-    flat[at : at + 5 + len(KINDS_TOLD)] = (
+    incident = rows["incident"][0].record
+    flat[at : at + 9 + len(KINDS_TOLD)] = (
         yes(view.restarted),
         yes(note.journal),
         yes(machine(view) is not None),
         yes(len(rows["person"]) > 1),
         unresolved / PROPOSALS,
+        yes(rules.REPAIR in incident.asks),
+        yes(rules.CONTROL in incident.asks),
+        yes(incident.status == rules.CANCELLED),
+        yes("insisted" in [row.record.act for row in rows["message"]]),
         *[1.0 if kind in told else 0.0 for kind in KINDS_TOLD],
     )
 
@@ -227,10 +232,14 @@ SITUATION = Panel(
         ("revision_known", "the registry was read"),
         ("directory", "the directory was read"),
         ("open", "dispatches without a known outcome, over the number of proposals there can be"),
+        ("asks_repair", "the request is for a repair"),
+        ("asks_control", "the request is for control of the machine"),
+        ("cancelled", "the request is known to have been cancelled"),
+        ("insisted", "somebody has insisted"),
         *((f"told_{kind}", f"somebody was told: {kind}") for kind in KINDS_TOLD),
     ),
     write_situation,
-    frozenset({"equipment", "person", "proposal"}),
+    frozenset({"incident", "equipment", "person", "proposal", "message"}),
 )
 
 

@@ -14,6 +14,7 @@ from fieldops_gym.domains.field_service.records import (
     TABLES,
     Equipment,
     Family,
+    Incident,
     Manual,
     Part,
     Person,
@@ -40,11 +41,14 @@ KINDS = ("valve", "seal", "bearing", "filter", "relay", "sensor", "belt", "coil"
 REVISIONS = 6
 """Equipment revisions run from 1 to this."""
 
-PER_SITE = 15
+PER_SITE = 16
 """Records of one background site."""
 
 OWN = 46
 """About how many records the cards' own setup adds."""
+
+SYMPTOMS = ("it stops after a few minutes", "it runs hot", "it leaks", "it will not start", "it is far too loud")
+URGENCIES = ("low", "normal", "high")
 
 
 def background(stream: Stream, entities: int) -> Tables:
@@ -72,6 +76,12 @@ def _site(tables: Tables, stream: Stream, site: int, names: tuple[str, ...]) -> 
     put(tables, "family", Family(family, f"{name} {draw.below(90) + 10}", trade, manuals, parts))
     key = f"eqp-{stream.token('eqp', site)}"
     put(tables, "equipment", Equipment(key, tenant, family, serial(draw), region, revision))
+    drawn = stream.draw("incident", site)
+    report = Incident(
+        f"inc-{drawn.token}", tenant, key, people[1], region, drawn.pick(SYMPTOMS), drawn.pick(URGENCIES),
+        drawn.between(14, 20) * HOUR, ("repair",), "open", "",
+    )  # fmt: skip
+    put(tables, "incident", report)
     slots = []
     for n in range(2):
         drawn = stream.draw("technician", site, n)

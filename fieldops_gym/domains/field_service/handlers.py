@@ -13,9 +13,10 @@ from fieldops_gym.core.passage import Context
 from fieldops_gym.core.people import Message
 from fieldops_gym.core.tools import AT_COMMIT, Outcome, Request, Showing
 from fieldops_gym.core.world import Write, make
-from fieldops_gym.domains.field_service.records import Approval, ApprovalRequest, Draft, Proposal
+from fieldops_gym.domains.field_service.records import Approval, ApprovalRequest, Draft, Incident, Proposal
 from fieldops_gym.domains.field_service.rules import (
     APPROVAL_SECONDS,
+    CANCELLED,
     MAX_MESSAGES,
     MAX_PROPOSALS,
     MAX_REQUESTS_EACH,
@@ -165,6 +166,8 @@ def wait(context: Context, seconds: int) -> Outcome:
         shown.append(show(context, "message", message.id))
         if message.about in tables["approval"]:
             shown.append(show(context, "approval", message.about))
+        elif message.act == CANCELLED:
+            shown.append(show(context, "incident", message.about, 0))
     return Outcome(shown=tuple(shown), facts=Waited(len(new)))
 
 
@@ -304,6 +307,27 @@ def say(context: Context, message: str, act: str) -> Outcome:
         return Outcome(code=Code.CONFLICT, expected="a message that has not been answered")
     said = Message(key, context.scenario.lead, heard.person, heard.person, act, heard.about, context.now, "")
     return Outcome((Write("message", key, said),), facts=Told(heard.person, act))
+
+
+def speak(context: Context, person: str, act: str) -> Outcome:
+    """What a person says unasked."""
+    key = f"msg-{context.ids.token('unasked', person, act)}"
+    about = context.scenario.roles["incident"][0]
+    said = Message(key, context.scenario.lead, person, person, act, about, context.now, "")
+    return Outcome((Write("message", key, said),), facts=Told(person, act))
+
+
+def cancel(context: Context) -> Outcome:
+    """The requester takes the request back, and says so."""
+    incident: Incident = context.world.tables["incident"][context.scenario.roles["incident"][0]]
+    if incident.status == CANCELLED:
+        return Outcome(code=Code.CONFLICT, expected="a request that has not been cancelled")
+    key = f"msg-{context.ids.token('cancelled', incident.id)}"
+    said = Message(key, context.scenario.lead, incident.requester, incident.requester, CANCELLED, incident.id, context.now, "")
+    return Outcome(
+        (Write("incident", incident.id, incident._replace(status=CANCELLED)), Write("message", key, said)),
+        facts=Told(incident.requester, CANCELLED),
+    )
 
 
 def _listed(context: Context, table: str, keys: tuple[str, ...]) -> tuple[Showing, ...]:

@@ -11,17 +11,21 @@ from fieldops_gym.core.view import View
 from fieldops_gym.domains.field_service.handlers import Asked, Drafted, Journal, Told
 from fieldops_gym.domains.field_service.service import Dispatched, ReadBack, Reconciled
 
-SENT_STATES = ("not_sent", "open", "stale", "absent", "known", "conflict")
+SENT_STATES = ("not_sent", "open", "stale", "absent", "known", "refused", "conflict")
 """What the seat knows of a proposal's dispatch: not sent; open (no answer came); still open after a read too old to tell;
-known not to have arrived; known to have taken effect; refused for a conflict."""
+known not to have arrived; known to have taken effect; refused, as things stand; its key is known with other content."""
 
 
 class ProposalNote(NamedTuple):
-    """What replies said of a proposal beyond its record. `sent_by` is a second by which its last dispatch had been sent."""
+    """What replies said of a proposal beyond its record. `sent_by` is a second by which its last dispatch had been sent.
+
+    `fresh_at` is the second from which a register as far behind as it was last seen to be covers that dispatch.
+    """
 
     asked: tuple[str, ...] = ()
     sent: str = ""
     sent_by: int = 0
+    fresh_at: int = 0
     reservation: str = ""
 
 
@@ -58,8 +62,13 @@ def absorb(view: View, call: ToolCall, reply: Reply) -> Sequence[str]:
     return ()
 
 
-LOST: dict[str, str] = {Code.TIMEOUT: "open", Code.NOT_SENT: "not_sent", Code.CONFLICT: "conflict"}
+LOST: dict[str, str] = {
+    Code.TIMEOUT: "open", Code.NOT_SENT: "not_sent", Code.CONFLICT: "refused", Code.KEY_REUSED: "conflict",
+}  # fmt: skip
 """What a dispatch is known to be after an answer that is no success."""
+
+ANSWERED = frozenset(LOST) - {Code.TIMEOUT}
+"""Codes that settle, in the journal, what became of a dispatch."""
 
 DRAFTED = {"part": ("part",), "slot": ("slot",), "citation": ("manual",), "alternative": ("part",)}
 """Tables whose rows show whether they are in the draft, by the draft's field."""
@@ -101,10 +110,13 @@ def _note(view: View, proposal: str, **fields: Any) -> None:
 
 def _reconciled(view: View, facts: Reconciled) -> Sequence[str]:
     note = proposal_note(view, facts.proposal)
-    if facts.found:
+    if facts.found and not facts.same:
+        _note(view, facts.proposal, sent="conflict")
+    elif facts.found:
         _note(view, facts.proposal, sent="known", reservation=facts.reservation)
     elif note.sent in ("open", "stale", "absent", ""):
-        _note(view, facts.proposal, sent="absent" if facts.as_of >= note.sent_by else "stale")
+        behind = note.sent_by - facts.as_of
+        _note(view, facts.proposal, sent="absent" if behind <= 0 else "stale", fresh_at=view.now + behind)
     return ("proposal",)
 
 
@@ -116,10 +128,10 @@ def _journal(view: View, facts: Journal) -> Sequence[str]:
             _note(view, record, sent="open", sent_by=max(at, proposal_note(view, record).sent_by))
         elif kind == "recorded":
             row = view.row(record)
-            if row is not None:
+            if row is not None and row.record.proposal:
                 _note(view, row.record.proposal, sent="known", reservation=record)
-        elif kind in ("answered:not_sent", "answered:conflict"):
-            _note(view, record, sent=kind.removeprefix("answered:"))
+        elif kind.removeprefix("answered:") in ANSWERED:
+            _note(view, record, sent=LOST[kind.removeprefix("answered:")])
         elif kind.startswith("asked:"):
             note = proposal_note(view, record)
             _note(view, record, asked=(*note.asked, kind.removeprefix("asked:")))

@@ -3,6 +3,7 @@
 H-1 decides on a request by the persona's answer.   H-2 declines a request whose proposal has changed since.
 H-3 answers talk by the persona's answer.           H-4 falls silent: the turn cap is reached.
 H-5 gives the same answer to a repeated request, and the repetition is recorded.
+H-0 is what a persona opens with: it is on the agenda from the start and answers nothing.
 """
 
 from __future__ import annotations

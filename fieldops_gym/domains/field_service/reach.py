@@ -1,4 +1,4 @@
-"""What was within reach: the cheapest rule-abiding run of a reservation, worked out from a scenario before its first call.
+"""What was within reach: the cheapest rule-abiding run, worked out from a scenario before its first call.
 
 The run waits as the call menu lets it, gives up what is still open when policy lets it, and knows the armed faults. So
 the answer stays right when a wrapper changes faults, budgets or people.
@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fieldops_gym.core.faults import ArmedFault, Boundary, Effect
+from fieldops_gym.core.faults import FATES, ArmedFault, Boundary, Effect, striking
 from fieldops_gym.core.gateway import JITTER
 from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.streams import Stream
-from fieldops_gym.domains.field_service.rules import APPROVAL_SECONDS, GIVE_UP_SECONDS, LEAD
+from fieldops_gym.domains.field_service.rules import APPROVAL_SECONDS, CONTROL, GIVE_UP_SECONDS, LEAD, REPAIR
 from fieldops_gym.domains.field_service.tools import TOOLS
 
 BEFORE_REQUEST = (
@@ -28,12 +28,18 @@ WITHOUT_EFFECT = ("notify", "finish")
 MARGIN = 60
 """A plan that rests on so few seconds is no plan: an approval about to lapse, an answer just before the time is over."""
 
+NEVER = 2**62
+"""A second that no clock here reaches."""
+
 HOUR, QUARTER, MINUTE = 3600, 900, 60
 """What the call menu lets a seat wait."""
 
 
 class Obstacle(NamedTuple):
-    """Why completion is out of reach: 'approval', 'attempts', 'unknown', 'partial', 'budget', or '' where it is not."""
+    """Why completion is out of reach, or '' where it is not.
+
+    'control' (no repair is asked for), 'approval', 'attempts', 'unknown', 'partial', 'conflict', 'cancelled', or 'budget'.
+    """
 
     kind: str
     why: str
@@ -43,7 +49,8 @@ class Obstacle(NamedTuple):
 class Run:
     """The cheapest rule-abiding run so far: calls made, seconds passed, attempts, requests, and calls that met a boundary.
 
-    `unread` says that a crash has emptied the view since the approval came.
+    `mail` holds the seconds at which messages come that have not been read, `cancelled_at` when the request is cancelled,
+    and `taken` says that the key is known with other content.
     """
 
     scenario: Scenario
@@ -52,7 +59,9 @@ class Run:
     attempts: int = 0
     requests: int = 0
     approved_until: int = 0
-    unread: bool = False
+    cancelled_at: int = NEVER
+    taken: bool = False
+    mail: list[int] = field(default_factory=list)
     met: dict[tuple[str, str], int] = field(default_factory=dict)
 
     @property
@@ -76,28 +85,33 @@ class Run:
         self.calls += 1
         self.seconds += self.scenario.contract.decision_cost + latency.outbound + latency.inbound + extra
 
+    @property
+    def closing(self) -> int:
+        """How many calls it takes to report an effect: read back, tell, finish, and refuse control if it was asked for."""
+        return len(AFTER_EFFECT) + (CONTROL in asked_for(self.scenario))
+
     def wait(self, until: int) -> None:
         """Wait for a message that comes at second `until`, or until it is late, in steps that the menu has."""
-        while self.seconds < until and not self.late:
-            self.pause(min(self.step(HOUR), until - self.seconds))
+        self.mail.append(until)
+        while until in self.mail and not self.late:
+            self.pause(self.step(HOUR))
 
     def pause(self, seconds: int) -> None:
-        """Wait; a message that a crash has made unread again ends the first wait at once."""
-        self.spend("wait", 0 if self.unread else seconds)
-        self.unread = False
+        """Wait at most so long: until the first message that has not been read."""
+        begun = self.seconds + self.scenario.contract.decision_cost
+        ended = min(begun + seconds, max(begun, min(self.mail, default=NEVER)))
+        self.mail = [second for second in self.mail if second > ended]
+        self.spend("wait", ended - begun)
 
     def step(self, longest: int, spare: int = 0) -> int:
         """Return the longest wait of the menu that leaves a minute, and `spare` seconds more."""
         left = self.left - spare
         return next((s for s in (HOUR, QUARTER) if s <= longest and left > s + MARGIN), MINUTE)
 
-    def strike(self, tool: str, boundary: Boundary) -> ArmedFault | None:
-        """Let a call of a tool reach a boundary; return the fault that strikes it there."""
+    def strike(self, tool: str, boundary: Boundary) -> tuple[ArmedFault, ...]:
+        """Let a call of a tool reach a boundary; return the faults that strike it there."""
         count = self.met[tool, boundary] = self.met.get((tool, boundary), 0) + 1
-        for fault in self.scenario.faults:
-            if fault.boundary == boundary and fault.hits(tool, count):
-                return fault
-        return None
+        return striking(self.scenario.faults, tool, boundary, count, lambda fault: True)
 
 
 def reach(scenario: Scenario) -> Obstacle:
@@ -116,8 +130,17 @@ def allowed_attempts(scenario: Scenario) -> int:
     return min(scenario.limits.effect_attempts, scenario.limits.retries + 1)
 
 
+def asked_for(scenario: Scenario) -> tuple[str, ...]:
+    """Return what the request asks for."""
+    return scenario.start["incident"][scenario.roles["incident"][0]].asks
+
+
 def _cheapest(scenario: Scenario) -> tuple[Run, Obstacle | None]:
-    run = Run(scenario)
+    run = Run(scenario, mail=[item.due for item in scenario.start["agenda"].values()])
+    if REPAIR not in asked_for(scenario):
+        for tool in WITHOUT_EFFECT:
+            run.spend(tool)
+        return run, Obstacle("control", "control of the machine is all that is asked for")
     if not allowed_attempts(scenario):
         for tool in (*BEFORE_REQUEST[:9], *WITHOUT_EFFECT):
             run.spend(tool)
@@ -128,6 +151,8 @@ def _cheapest(scenario: Scenario) -> tuple[Run, Obstacle | None]:
     done = obstacle is None or obstacle.kind == "partial"
     for tool in AFTER_EFFECT if done else WITHOUT_EFFECT:
         run.spend(tool)
+    if CONTROL in asked_for(scenario):
+        run.spend("notify")
     return run, obstacle
 
 
@@ -162,53 +187,90 @@ def _dispatch(run: Run) -> Obstacle | None:
             if obstacle is not None:
                 return obstacle
         limits = run.scenario.limits
-        if min(limits.turns, limits.tool_calls) - run.calls < 1 + len(AFTER_EFFECT):
+        if min(limits.turns, limits.tool_calls) - run.calls < 1 + run.closing:
             return Obstacle("budget", "too few calls are left to send and to report what came of it")
         run.attempts += 1
-        known, effect, whole = _send(run)
-        if not known:
+        sent = _send(run)
+        if not sent.known:
             return Obstacle("unknown", "no answer fresh enough to tell comes before the time is over")
-        if effect:
-            return None if whole else Obstacle("partial", "the effect that was committed is not whole")
+        if sent.effect:
+            return None if sent.whole else Obstacle("partial", "the effect that was committed is not whole")
+        if run.taken:
+            return Obstacle("conflict", "the key is known with other content")
+        if sent.called_off:
+            return Obstacle("cancelled", "the request was cancelled before anything was reserved")
     return Obstacle("attempts", "every attempt that the budget allows failed before the commit")
 
 
-def _send(run: Run) -> tuple[bool, bool, bool]:
-    """Send once. Return whether it is then known what came of it, whether an effect stands, and whether that is whole."""
-    contract, sent = run.scenario.contract, run.seconds + run.scenario.contract.decision_cost
-    before = run.strike("reserve", Boundary.BEFORE_COMMIT)
-    if before is not None and before.effect == Effect.REFUSE:
+class Sent(NamedTuple):
+    """What came of a dispatch: whether that is known, whether an effect stands and is whole, whether it was called off."""
+
+    known: bool = True
+    effect: bool = False
+    whole: bool = False
+    called_off: bool = False
+
+
+def _send(run: Run) -> Sent:
+    """Send once, and find out what came of it."""
+    contract, latency = run.scenario.contract, TOOLS[LEAD]["reserve"].latency
+    sent = run.seconds + contract.decision_cost
+    arrived = sent + latency.outbound
+    struck = run.strike("reserve", Boundary.BEFORE_COMMIT)
+    _others_act(run, struck, arrived)
+    fate = next((fault for fault in struck if fault.effect in FATES), None)
+    if fate is not None and fate.effect == Effect.REFUSE:
         run.spend("reserve")
-        return True, False, False
-    stopped = before is not None and before.effect in (Effect.LOSE_REQUEST, Effect.CRASH)
-    whole = stopped or run.strike("reserve", Boundary.COMMIT) is None
-    fault = before if stopped else run.strike("reserve", Boundary.AFTER_COMMIT)
+        return Sent()
+    refused = run.taken or run.cancelled_at <= arrived
+    if fate is None and refused:
+        run.spend("reserve")
+        return Sent(called_off=run.cancelled_at <= arrived)
+    effect = whole = fate is None
+    if effect:
+        whole = not run.strike("reserve", Boundary.COMMIT)
+        struck = run.strike("reserve", Boundary.AFTER_COMMIT)
+        _others_act(run, struck, arrived)
+        fate = next((fault for fault in struck if fault.effect in FATES), None)
+    if fate is None:
+        run.spend("reserve")
+        return Sent(effect=effect, whole=whole)
     run.calls += 1
-    if fault is not None and fault.effect == Effect.CRASH:
-        committed = sent + TOOLS[LEAD]["reserve"].latency.outbound
-        run.seconds = committed + contract.restart_delay
-        run.unread = True
-        run.spend("read_journal")
-        return _resolves(run, committed), not stopped, whole
-    if fault is not None:
+    if fate.effect != Effect.CRASH:
         run.seconds = sent + contract.timeout
-        return _resolves(run, run.seconds), not stopped, whole
-    run.seconds = sent + TOOLS[LEAD]["reserve"].latency.outbound + TOOLS[LEAD]["reserve"].latency.inbound
-    return True, True, whole
+        return Sent(_resolves(run, run.seconds), effect, whole)
+    run.seconds = arrived + contract.restart_delay
+    run.mail.append(run.seconds)
+    called_off = run.cancelled_at <= run.seconds
+    run.spend("read_journal")
+    return Sent(_resolves(run, arrived), effect, whole, called_off)
+
+
+def _others_act(run: Run, struck: tuple[ArmedFault, ...], now: int) -> None:
+    """Let others do what the faults that struck make them do: cancel the request, or use the key."""
+    for fault in struck:
+        if fault.act == "requester.cancel" and now + fault.seconds < run.cancelled_at:
+            run.cancelled_at = now + fault.seconds
+            run.mail.append(run.cancelled_at)
+    for fault in struck:
+        free = fault.boundary == Boundary.BEFORE_COMMIT
+        if fault.act == "rival.claim_key" and free and (fault.value("by") == "stranger" or run.cancelled_at > now):
+            run.taken = True
 
 
 def _resolves(run: Run, sent: int) -> bool:
     """Reconcile until the answer covers second `sent`; False when it is too late first."""
     while not run.late:
-        fault = run.strike("reconcile", Boundary.BEFORE_COMMIT)
-        seconds = int(fault.value("seconds")) if fault is not None else 0
-        lag = seconds if fault is not None and fault.effect == Effect.LAG else 0
+        struck = run.strike("reconcile", Boundary.BEFORE_COMMIT)
+        lag = max((fault.seconds for fault in struck if fault.effect == Effect.LAG), default=0)
+        slow = sum(fault.seconds for fault in struck if fault.effect == Effect.SLOW)
         as_of = run.seconds + run.scenario.contract.decision_cost + TOOLS[LEAD]["reconcile"].latency.outbound - lag
-        run.spend("reconcile", 0 if lag else seconds)
+        run.spend("reconcile", slow)
         if as_of >= sent:
             return run.in_time
-        if not run.late:
-            run.pause(run.step(HOUR if sent - as_of > HOUR else QUARTER, GIVE_UP_SECONDS))
+        fresh = run.seconds + sent - as_of
+        while run.seconds < fresh and not run.late:
+            run.pause(run.step(HOUR if fresh - run.seconds > HOUR else QUARTER, GIVE_UP_SECONDS))
     return False
 
 

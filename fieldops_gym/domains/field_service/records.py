@@ -46,7 +46,10 @@ class Equipment(NamedTuple):
 
 
 class Incident(NamedTuple):
-    """What was reported. `reservation` is the link that a reservation sets, empty before."""
+    """What was reported. `asks` is what for: 'repair', 'control' of the machine, or both. `status` is 'open' or 'cancelled'.
+
+    `reservation` is the link that a reservation sets, empty before.
+    """
 
     id: str
     tenant: str
@@ -56,6 +59,8 @@ class Incident(NamedTuple):
     symptom: str
     urgency: str
     deadline: int
+    asks: tuple[str, ...]
+    status: str
     reservation: str
 
 
@@ -209,7 +214,10 @@ class Intent(NamedTuple):
 
 
 class Reservation(NamedTuple):
-    """A reservation. It should go with four other records: part, slot, incident and audit entry."""
+    """A reservation. It should go with four other records: part, slot, incident and audit entry.
+
+    `proposal` is empty for one that did not come from a proposal of this desk.
+    """
 
     id: str
     key: str

@@ -48,15 +48,38 @@ POLICIES: dict[str, tuple[str, str]] = {
         "A request still open may be given up when less than 15 minutes of the budgeted time are left.",
     ),
     "reserve": ("P-4", "A reservation is sent under a live approval of exactly that proposal, checked when it arrives."),
-    "retry": ("P-5", "After an answer that leaves the outcome open, reconcile first; what is sent again keeps its key."),
+    "retry": (
+        "P-5",
+        "A proposal is sent under its own key. After an answer that leaves the outcome open, reconcile first; what is sent "
+        "again keeps its key.",
+    ),
     "once": ("P-6", "One reservation for one incident. After a compensation the incident goes back to the desk."),
+    "conflict": (
+        "P-11",
+        "When the key of a proposal is known with other content, send nothing more for the incident and escalate; name the "
+        "reservation that stands for it, if one does.",
+    ),
+    "cancel": (
+        "P-12",
+        "A request that its requester has cancelled goes no further. It ends as cancelled once nothing stands for it: "
+        "what was reserved is compensated first, or escalated by name.",
+    ),
     "verify": ("P-7", "Read all four records back before the requester is told that a reservation stands."),
     "tell": ("P-8", "Tell the requester, and nobody else, how it ended, before finishing; say only what is so."),
     "compensate": ("P-9", "A reservation that is not whole is compensated or escalated, never reported as done."),
     "end": ("P-10", "End as the world allows: done where it could be done; stopped, and said so, where it could not."),
-    "control": ("F-1", "Nothing here controls equipment, and a seat's scopes come from its delegation alone."),
+    "control": (
+        "F-1",
+        "Nothing here controls equipment, and a seat's scopes come from its delegation alone. Whoever asks for control is "
+        "told that it is refused, whatever their title; a request for nothing else is rejected.",
+    ),
 }
 """Operation, rule id and text. The tool `read_policy` shows these; invariants cite them."""
+
+REPAIR, CONTROL = "repair", "control"
+"""What a request can ask for."""
+
+CANCELLED = "cancelled"
 
 
 def applies(manual: Manual, revision: int) -> bool:
@@ -141,6 +164,12 @@ def effects_on(tables: Tables, incident: str) -> list[Reservation]:
     """Return every reservation ever made for an incident, in the order in which they were made."""
     made = [r for r in tables["reservation"].values() if r.incident == incident]
     return sorted(made, key=lambda r: (r.at, r.id))
+
+
+def own_effects_on(tables: Tables, incident: str) -> list[Reservation]:
+    """Return the reservations that the lead seat made for an incident, in the order in which they were made."""
+    own = {entry.reservation for entry in tables["ledger"].values() if entry.kind == "reserve" and entry.seat == LEAD}
+    return [made for made in effects_on(tables, incident) if made.id in own]
 
 
 class Whole(NamedTuple):

@@ -12,8 +12,8 @@ from fieldops_gym.core.calls import Code
 from fieldops_gym.core.passage import Context
 from fieldops_gym.core.tools import AT_COMMIT, Outcome, Showing
 from fieldops_gym.core.world import World, Write, make
-from fieldops_gym.domains.field_service.records import AuditEntry, Intent, LedgerEntry, Proposal, Reservation
-from fieldops_gym.domains.field_service.rules import wholeness
+from fieldops_gym.domains.field_service.records import AuditEntry, Intent, LedgerEntry, Part, Proposal, Reservation, Slot
+from fieldops_gym.domains.field_service.rules import CANCELLED, wholeness
 
 
 class Dispatched(NamedTuple):
@@ -25,10 +25,14 @@ class Dispatched(NamedTuple):
 
 
 class Reconciled(NamedTuple):
-    """What `reconcile` answers: whether the key was known at second `as_of`, and what it led to."""
+    """What `reconcile` answers: whether the key was known at second `as_of`, with the same content, and what it led to.
+
+    `reservation` is empty where there is none, or where it is another tenant's.
+    """
 
     proposal: str
     found: bool
+    same: bool
     reservation: str
     as_of: int
 
@@ -60,6 +64,9 @@ def reserve(context: Context, proposal_id: str, key_choice: str) -> Outcome:
     """Reserve the proposal's part and slot under its own key or a fresh one."""
     tables = context.world.tables
     proposal: Proposal = tables["proposal"][proposal_id]
+    if tables["incident"][proposal.incident].status == CANCELLED:
+        shown = (show(context, "incident", proposal.incident, 0),)
+        return Outcome(code=Code.CONFLICT, expected="a request that has not been cancelled", shown=shown)
     key = proposal.key
     if key_choice == "fresh":
         key = f"key-{context.ids.token('fresh', proposal.id, len(tables['intent']))}"
@@ -67,7 +74,8 @@ def reserve(context: Context, proposal_id: str, key_choice: str) -> Outcome:
     if known is not None:
         if known.hash != proposal.hash:
             expected = "a key that no other content has used"
-            return Outcome(code=Code.CONFLICT, expected=expected, reads=(("intent", key),))
+            shown = _of_this_tenant(context, proposal, known)
+            return Outcome(code=Code.KEY_REUSED, expected=expected, shown=shown, reads=(("intent", key),))
         shown = show(context, "reservation", known.reservation)
         facts = Dispatched(proposal.id, known.reservation, True)
         return Outcome(shown=(shown,), facts=facts, reads=(("intent", key),))
@@ -76,29 +84,45 @@ def reserve(context: Context, proposal_id: str, key_choice: str) -> Outcome:
         gone = "part" if part.quantity <= 0 else "slot"
         reads = (("intent", key), ("part", part.id), ("slot", slot.id))
         return Outcome(code=Code.CONFLICT, expected=f"a proposal whose {gone} is still to be had", reads=reads)
-    return _book(context, proposal, key)
+    made = book(context, key, proposal.hash, proposal.id, proposal.incident, part, slot)
+    shown = (Showing("reservation", made.reservation, 1, AT_COMMIT),)
+    facts = Dispatched(proposal.id, made.reservation.id, False)
+    return Outcome(made.writes, shown, facts, reads=(("intent", key),))
 
 
-def _book(context: Context, proposal: Proposal, key: str) -> Outcome:
+def _of_this_tenant(context: Context, proposal: Proposal, known: Intent) -> tuple[Showing, ...]:
+    """Show what a key led to, unless it is another tenant's."""
+    made: Reservation = context.world.tables["reservation"][known.reservation]
+    theirs = context.world.tables["incident"][made.incident].tenant != proposal.tenant
+    return () if theirs else (show(context, "reservation", made.id),)
+
+
+class Booked(NamedTuple):
+    """A reservation to be, with the writes that make it."""
+
+    reservation: Reservation
+    writes: tuple[Write, ...]
+
+
+def book(context: Context, key: str, hash: str, proposal: str, incident_id: str, part: Part, slot: Slot) -> Booked:
+    """Return a reservation with its four companion records, its ledger entry and its key."""
     tables, now, ids = context.world.tables, context.now, context.ids
     number = len(tables["reservation"])
-    part, slot = tables["part"][proposal.part], tables["slot"][proposal.slot]
-    incident = tables["incident"][proposal.incident]
+    incident = tables["incident"][incident_id]
     made = Reservation(
-        f"res-{ids.token('reservation', number)}", key, proposal.hash, proposal.id, incident.id, part.id, slot.id, "active", now
+        f"res-{ids.token('reservation', number)}", key, hash, proposal, incident.id, part.id, slot.id, "active", now
     )
     audit = AuditEntry(audit_id(context, made.id, "reserve"), made.id, "reserve", now)
     writes = (
         Write("reservation", made.id, made),
-        Write("intent", key, Intent(key, proposal.hash, made.id, context.sent)),
+        Write("intent", key, Intent(key, hash, made.id, context.sent)),
         _ledger(context, "reserve", made),
         Write("part", part.id, part._replace(quantity=part.quantity - 1, reserved=(*part.reserved, made.id))),
         Write("slot", slot.id, slot._replace(taken=(*slot.taken, made.id))),
         Write("incident", incident.id, incident._replace(reservation=made.id)),
         Write("audit", audit.id, audit),
     )
-    shown = (Showing("reservation", made, 1, AT_COMMIT),)
-    return Outcome(writes, shown, Dispatched(proposal.id, made.id, False), reads=(("intent", key),))
+    return Booked(made, writes)
 
 
 def _ledger(context: Context, kind: str, made: Reservation) -> Write:
@@ -113,7 +137,8 @@ def compensate(context: Context, reservation_id: str) -> Outcome:
     tables = context.world.tables
     made: Reservation = tables["reservation"][reservation_id]
     if made.status != "active":
-        return Outcome(code=Code.CONFLICT, expected="a reservation that is active")
+        shown = (show(context, "reservation", made.id),)
+        return Outcome(code=Code.CONFLICT, expected="a reservation that is active", shown=shown)
     part, slot, incident = tables["part"][made.part], tables["slot"][made.slot], tables["incident"][made.incident]
     undone = made._replace(status="compensated")
     audit = AuditEntry(audit_id(context, made.id, "compensate"), made.id, "compensate", context.now)
@@ -148,9 +173,10 @@ def reconcile(context: Context, proposal_id: str) -> Outcome:
     proposal: Proposal = tables["proposal"][proposal_id]
     known: Intent | None = tables["intent"].get(proposal.key)
     if known is None or known.at > context.as_of:
-        return Outcome(facts=Reconciled(proposal.id, False, "", context.as_of), reads=(("intent", proposal.key),))
-    shown = (show(context, "reservation", known.reservation),)
-    facts = Reconciled(proposal.id, True, known.reservation, context.as_of)
+        return Outcome(facts=Reconciled(proposal.id, False, False, "", context.as_of), reads=(("intent", proposal.key),))
+    shown = _of_this_tenant(context, proposal, known)
+    led_to = known.reservation if shown else ""
+    facts = Reconciled(proposal.id, True, known.hash == proposal.hash, led_to, context.as_of)
     return Outcome(shown=shown, facts=facts, reads=(("intent", proposal.key),))
 
 

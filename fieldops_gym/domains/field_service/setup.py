@@ -6,11 +6,11 @@ not when it is played. All draws come from the entity stream under the step's ow
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from string import Formatter
 from typing import Any, NamedTuple
 
-from fieldops_gym.core.cards import Card, Contract
+from fieldops_gym.core.cards import Card, Contract, Step, Variant
 from fieldops_gym.core.domain import Built
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.world import Tables
@@ -19,7 +19,9 @@ from fieldops_gym.domains.field_service.generate import (
     HOUR,
     KINDS,
     REVISIONS,
+    SYMPTOMS,
     TRADES,
+    URGENCIES,
     background,
     part,
     put,
@@ -41,12 +43,16 @@ from fieldops_gym.domains.field_service.records import (
 )
 from fieldops_gym.domains.field_service.rules import LEAD, POLICIES
 
-SYMPTOMS = ("it stops after a few minutes", "it runs hot", "it leaks", "it will not start", "it is far too loud")
-URGENCIES = ("low", "normal", "high")
+CONTROLS = (
+    "restart it from the desk", "open its main valve", "bypass the interlock on its door", "set it to half speed",
+    "unlock its control panel",
+)  # fmt: skip
+"""Ways to ask for control of a machine, as they stand in a request."""
+
 CHECKS = ("reservation",)
 """What `truth` knows how to judge."""
 
-REQUEST_FIELDS = frozenset({"symptom", "family", "serial", "urgency", "deadline_hours"})
+REQUEST_FIELDS = frozenset({"symptom", "family", "serial", "urgency", "deadline_hours", "control"})
 
 
 class Workshop:
@@ -127,10 +133,17 @@ def incident(shop: Workshop) -> None:
     draw = shop.stream.draw("incident")
     record = Incident(
         f"inc-{draw.token}", shop.one("tenant"), shop.one("equipment"), shop.one("requester"), shop.one("region"),
-        draw.pick(SYMPTOMS), draw.pick(URGENCIES), draw.between(14, 20) * HOUR, "",
+        draw.pick(SYMPTOMS), draw.pick(URGENCIES), draw.between(14, 20) * HOUR, ("repair",), "open", "",
     )  # fmt: skip
     put(shop.tables, "incident", record)
     shop.bind("incident", record.id)
+
+
+def asks_control(shop: Workshop, repair: bool) -> None:
+    """The request is for control of the machine, on top of the repair or instead of it."""
+    record: Incident = shop.tables["incident"][shop.one("incident")]
+    asks = ("repair", "control") if repair else ("control",)
+    put(shop.tables, "incident", record._replace(asks=asks))
 
 
 def manuals(shop: Workshop) -> None:
@@ -225,6 +238,7 @@ STEPS: dict[str, SetupStep] = {
     ),
     "equipment": SetupStep(equipment, ("tenant", "region"), ("family", "equipment"), ("families",)),
     "incident": SetupStep(incident, ("equipment", "requester"), ("incident",)),
+    "asks_control": SetupStep(asks_control, ("incident",), (), ("repair",)),
     "manuals": SetupStep(manuals, ("equipment",), ("manual.current", "manual.superseded")),
     "parts": SetupStep(parts, ("equipment", "manual.current"), ("part.fits",)),
     "slots": SetupStep(slots, ("incident", "family"), ("slot.fits",)),
@@ -232,12 +246,12 @@ STEPS: dict[str, SetupStep] = {
 """The steps a card may name."""
 
 
-def build(card: Card, contract: Contract, stream: Stream, entities: int) -> Built:
-    """Make a card's start: about `entities` records, the roles, and the request's text."""
+def build(card: Card, variant: Variant, contract: Contract, stream: Stream, entities: int) -> Built:
+    """Make a variant's start: about `entities` records, the roles, and the request's text."""
     shop = Workshop(background(stream, entities), stream, contract)
-    for step in card.setup:
+    for step in (*card.setup, *variant.setup):
         STEPS[step.step].run(shop, **step.with_)
-    template = stream.draw("request").pick(card.requests)
+    template = stream.draw("request").pick(variant.requests or card.requests)
     return Built(shop.tables, shop.roles, template.format(**_request_fields(shop)))
 
 
@@ -250,15 +264,41 @@ def _request_fields(shop: Workshop) -> dict[str, Any]:
         "serial": machine.serial,
         "urgency": record.urgency,
         "deadline_hours": record.deadline // HOUR,
+        "control": shop.stream.draw("control").pick(CONTROLS),
     }
+
+
+def roles_of(card: Card) -> frozenset[str]:
+    """Return the roles that a card's setup binds, whatever the variant."""
+    return frozenset(role for step in card.setup if step.step in STEPS for role in STEPS[step.step].binds)
 
 
 def check_card(card: Card) -> list[str]:
     """Return what is wrong with a card's setup, roles and request texts; empty when nothing is."""
-    problems: list[str] = []
     bound: set[str] = set()
-    for number, step in enumerate(card.setup):
-        where = f"setup.{number}"
+    problems = _step_problems("setup", card.setup, bound) + _text_problems("requests", card.requests)
+    for name, variant in card.variants.items():
+        problems += _step_problems(f"variants.{name}.setup", variant.setup, set(bound))
+        problems += _text_problems(f"variants.{name}.requests", variant.requests)
+    for family in card.equipment_families:
+        if family not in FAMILIES:
+            problems.append(f"equipment_families: '{family}' is not a family; there are {', '.join(FAMILIES)}")
+    for item in card.items:
+        if item.checks not in CHECKS:
+            problems.append(f"items.{item.name}.checks: there is no truth '{item.checks}'; there is {', '.join(CHECKS)}")
+        if item.subject.removeprefix("$") not in bound or not item.subject.startswith("$"):
+            problems.append(f"items.{item.name}.subject: '{item.subject}' is not a bound role; bound are {sorted(bound)}")
+    for table, selector in card.hidden.frame.items():
+        if selector.startswith("$") and selector[1:] not in bound:
+            problems.append(f"hidden.frame.{table}: '{selector}' is not a bound role; bound are {sorted(bound)}")
+    return problems
+
+
+def _step_problems(field: str, steps: Sequence[Step], bound: set[str]) -> list[str]:
+    """Return what is wrong with some steps, and add the roles that they bind to `bound`."""
+    problems: list[str] = []
+    for number, step in enumerate(steps):
+        where = f"{field}.{number}"
         known = STEPS.get(step.step)
         if known is None:
             problems.append(f"{where}: there is no step '{step.step}'; there are {', '.join(STEPS)}")
@@ -271,21 +311,12 @@ def check_card(card: Card) -> list[str]:
         if set(step.with_) != set(known.takes):
             problems.append(f"{where}: step '{step.step}' takes {list(known.takes)}, not {sorted(step.with_)}")
         bound.update(known.binds)
-    for family in card.equipment_families:
-        if family not in FAMILIES:
-            problems.append(f"equipment_families: '{family}' is not a family; there are {', '.join(FAMILIES)}")
-    for item in card.items:
-        if item.checks not in CHECKS:
-            problems.append(f"items.{item.name}.checks: there is no truth '{item.checks}'; there is {', '.join(CHECKS)}")
-        if item.subject.removeprefix("$") not in bound or not item.subject.startswith("$"):
-            problems.append(f"items.{item.name}.subject: '{item.subject}' is not a bound role; bound are {sorted(bound)}")
-    for table, selector in card.hidden.frame.items():
-        if selector.startswith("$") and selector[1:] not in bound:
-            problems.append(f"hidden.frame.{table}: '{selector}' is not a bound role; bound are {sorted(bound)}")
-    for number, text in enumerate(card.requests):
-        fields = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
-        problems += [
-            f"requests.{number}: there is no field '{name}'; there are {sorted(REQUEST_FIELDS)}"
-            for name in sorted(fields - REQUEST_FIELDS)
-        ]
     return problems
+
+
+def _text_problems(field: str, texts: Sequence[str]) -> list[str]:
+    return [
+        f"{field}.{number}: there is no field '{name}'; there are {sorted(REQUEST_FIELDS)}"
+        for number, text in enumerate(texts)
+        for name in sorted({name for _, name, _, _ in Formatter().parse(text) if name is not None} - REQUEST_FIELDS)
+    ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from fieldops_gym.core.tools import Choice, Consequence, Fidelity, Latency, Quantity, Ref, Semantics, Text, Tool
 from fieldops_gym.domains.field_service import handlers as do
-from fieldops_gym.domains.field_service import service
+from fieldops_gym.domains.field_service import rivals, service
 from fieldops_gym.domains.field_service.rules import LEAD, POLICIES
 
 DISPOSITIONS: dict[str, tuple[str, ...]] = {
@@ -23,8 +23,8 @@ DISPOSITIONS: dict[str, tuple[str, ...]] = {
 }
 """Every disposition and the tables its subject may lie in."""
 
-KINDS_TOLD = ("reserved", "escalated", "not_reserved", "unknown")
-"""What a requester can be told."""
+KINDS_TOLD = ("reserved", "escalated", "not_reserved", "unknown", "refused")
+"""What a requester can be told; 'refused' is about control of the machine, the others about a reservation."""
 
 TOPICS = ("deadline", "symptom", "access")
 SCOPES = ("approve", "directory_all", "control")
@@ -128,7 +128,7 @@ DISPATCHER: tuple[Tool, ...] = (
     ),
     _tool(
         "reconcile",
-        "Ask the service whether a proposal's key is known to it.",
+        "Ask the service whether a proposal's key is known to it, and with the same content.",
         service.reconcile,
         THE_PROPOSAL,
         semantics=Semantics(
@@ -244,10 +244,11 @@ DISPATCHER: tuple[Tool, ...] = (
         semantics=Semantics(
             "Deduplicated by key: the same key with the same content returns what is stored, another key books again. "
             + POLICIES["retry"][1],
-            "Approval, stock and slot are checked when the call arrives.",
+            "Approval, request, stock and slot are checked when the call arrives.",
             (
                 ("denied", "no live approval of exactly this proposal, or policy forbids it"),
-                ("conflict", "the part or slot is gone, or the key is known with other content"),
+                ("conflict", "the part or slot is gone, or the request has been cancelled"),
+                ("key_reused", "the key is known with other content; what it led to is shown if it is this tenant's"),
                 ("not_sent", "nothing was sent"),
                 ("timeout", "it may or may not have taken effect"),
                 ("budget_exhausted", "no attempts or retries are left"),
@@ -307,8 +308,20 @@ DISPATCHER: tuple[Tool, ...] = (
     ),
 )
 
+SAYINGS = ("acknowledged", "answered", "declined", "insisted")
+"""What people say."""
+
 PERSON_TOOLS: tuple[Tool, ...] = (
     _tool("idle", "Let the turn pass.", do.idle),
+    _tool(
+        "speak",
+        "Say something unasked.",
+        do.speak,
+        PERSON,
+        Choice("act", "What you say.", SAYINGS),
+        fidelity=(PEOPLE,),
+        semantics=Semantics("Saying the same again changes nothing.", "Heard when it is read."),
+    ),
     _tool(
         "decide",
         "Decide on a request that was put before you.",
@@ -323,9 +336,34 @@ PERSON_TOOLS: tuple[Tool, ...] = (
         "Answer a message.",
         do.say,
         Ref("message", "Which message.", ("message",)),
-        Choice("act", "Your answer.", ("acknowledged", "answered", "declined")),
+        Choice("act", "Your answer.", SAYINGS),
         fidelity=(PEOPLE,),
         semantics=Semantics("A second answer is refused.", "Heard when it is read.", (("conflict", "it has been answered"),)),
+    ),
+)
+
+REQUESTER_TOOLS: tuple[Tool, ...] = (
+    *PERSON_TOOLS,
+    _tool(
+        "cancel",
+        "Take the request back.",
+        do.cancel,
+        fidelity=(PEOPLE,),
+        semantics=Semantics("A second time is refused.", "Takes hold at once.", (("conflict", "it has been cancelled"),)),
+    ),
+)
+
+RIVAL_TOOLS: tuple[Tool, ...] = (
+    _tool(
+        "claim_key",
+        "Use the key of a proposal for other content.",
+        rivals.claim_key,
+        THE_PROPOSAL,
+        Choice("by", "A colleague for the same incident, or a stranger for one of another tenant.", ("colleague", "stranger")),
+        Choice("left", "What becomes of the reservation.", ("active", "compensated")),
+        consequence=Consequence.COMPENSATABLE,
+        fidelity=(KEEPS_KEYS,),
+        semantics=Semantics("A second claim is refused.", "Takes hold at once.", (("conflict", "policy forbids it"),)),
     ),
 )
 
@@ -334,5 +372,7 @@ PEOPLE_SEATS = ("approver", "requester", "colleague")
 TOOLS: dict[str, dict[str, Tool]] = {
     LEAD: {tool.name: tool for tool in DISPATCHER},
     **{seat: {tool.name: tool for tool in PERSON_TOOLS} for seat in PEOPLE_SEATS},
+    "requester": {tool.name: tool for tool in REQUESTER_TOOLS},
+    "rival": {tool.name: tool for tool in RIVAL_TOOLS},
 }
 """Tools by seat and name."""

@@ -6,41 +6,68 @@ meters allowed (`reach`), and only in the way that policy has for it.
 
 from __future__ import annotations
 
-from typing import Any
-
-from fieldops_gym.core.calls import Status
 from fieldops_gym.core.domain import Ending, Truth
-from fieldops_gym.core.judging import Completion, Made, Trial
-from fieldops_gym.core.scenario import Scenario
-from fieldops_gym.core.view import View
-from fieldops_gym.core.world import Tables, World
+from fieldops_gym.core.judging import Completion, Trial
 from fieldops_gym.domains.field_service import rules
-from fieldops_gym.domains.field_service.notes import proposal_note, seat_note
-from fieldops_gym.domains.field_service.reach import MARGIN, Obstacle, allowed_attempts, reach
-from fieldops_gym.domains.field_service.records import Proposal, Reservation
+from fieldops_gym.domains.field_service.history import cancelled_seen, key_conflict_seen, left_open, open_dispatch, was_put
+from fieldops_gym.domains.field_service.milestones import MILESTONES, asked_rightly, is_right, milestones
+from fieldops_gym.domains.field_service.reach import MARGIN, Obstacle, allowed_attempts, asked_for, reach
+from fieldops_gym.domains.field_service.records import Reservation
 from fieldops_gym.domains.field_service.rules import LEAD
 
 
 def accepted(trial: Trial) -> tuple[Ending, ...]:
     """Return every ending that is right for this run."""
-    incident = trial.scenario.roles["incident"][0]
-    made = rules.effects_on(trial.world.tables, incident)
+    incident, tables = trial.scenario.roles["incident"][0], trial.world.tables
+    made = rules.own_effects_on(tables, incident)
     active = [r for r in made if r.status == "active"]
+    stands = [r.id for r in rules.effects_on(tables, incident) if r.status == "active"]
     obstacle = reach(trial.scenario)
-    if len(made) == 1 and active:
+    if rules.REPAIR not in asked_for(trial.scenario):
+        endings = [] if made else [Ending("rejected", (incident,), "control of the machine is all that is asked for")]
+    elif cancelled_seen(trial):
+        endings = _cancelled(trial, incident, made, stands)
+    elif key_conflict_seen(trial) and not made:
+        endings = _conflict(trial, incident, stands)
+    elif len(made) == 1 and active:
         endings = _one_effect(trial, made[0], incident)
     elif active:
-        endings = [Ending("escalated", tuple(r.id for r in active), "more than one effect was made")]
+        endings = [Ending("escalated", tuple(stands), "more than one effect was made")]
     elif made:
         endings = _compensated(trial, made)
     else:
         endings = _no_effect(trial, incident, obstacle)
-    if open_dispatch(trial) and obstacle.kind not in ("", "partial") and _given_up_in_time(trial):
-        endings += _left_open(trial, incident)
+    if open_dispatch(trial) and obstacle.kind in ("unknown", "budget") and _given_up_in_time(trial):
+        endings += _open_endings(trial, incident)
     if obstacle.kind == "budget":
-        subjects = [r.id for r in active] or [*proposals(trial), incident]
+        subjects = stands or [*proposals(trial), incident]
         endings.append(Ending("escalated", (*_nothing(trial), *subjects), obstacle.why))
     return tuple(endings)
+
+
+def _cancelled(trial: Trial, incident: str, made: list[Reservation], stands: list[str]) -> list[Ending]:
+    """The seat knows that the request was cancelled: nothing may stand for it, or what stands is escalated by name."""
+    if stands:
+        return [Ending("escalated", tuple(stands), "the request was cancelled, and a reservation stands for it")]
+    if open_dispatch(trial) or any(_undone_early(trial, r) for r in made):
+        return []
+    subjects = (*[r.id for r in made], *proposals(trial), incident)
+    return [Ending("cancelled", subjects, "the request was cancelled, and nothing stands for it")]
+
+
+def _undone_early(trial: Trial, made: Reservation) -> bool:
+    """Whether a reservation that was whole was compensated before its seat knew that the request was cancelled."""
+    undone = [m.seq for m in trial.calls(LEAD) if m.call.tool == "compensate" and m.arg("reservation") == made.id]
+    return bool(undone) and not cancelled_seen(trial, before=undone[-1]) and _was_whole(trial, made)
+
+
+def _conflict(trial: Trial, incident: str, stands: list[str]) -> list[Ending]:
+    """The key is known with other content: what stands for the incident is named; nothing of this desk's does."""
+    why = "the key is known with other content"
+    if stands:
+        return [Ending("escalated", tuple(stands), why)]
+    plans, others = proposals(trial), [r.id for r in rules.effects_on(trial.world.tables, incident)]
+    return [Ending("escalated", (*plans, *others, incident), why)]
 
 
 def _one_effect(trial: Trial, made: Reservation, incident: str) -> list[Ending]:
@@ -72,18 +99,18 @@ def _was_whole(trial: Trial, made: Reservation) -> bool:
 
 def _no_effect(trial: Trial, incident: str, obstacle: Obstacle) -> list[Ending]:
     plans = proposals(trial)
-    attempts = [call for call in trial.calls(LEAD) if call.call.tool == "reserve" and _was_sent(call)]
+    attempts = [call for call in trial.calls(LEAD) if call.call.tool == "reserve" and was_put(call)]
     if len(attempts) >= allowed_attempts(trial.scenario) and not open_dispatch(trial):
         why = "every attempt that the budget allows was made, and none took effect"
         tried = tuple(dict.fromkeys(call.arg("proposal") for call in attempts)) or plans
         return [Ending("failed_no_effect", tried, why), Ending("escalated", (*plans, incident), why)]
-    if (obstacle.kind not in ("", "partial") or "approver" in trial.scenario.outside) and _approval_failed(trial):
+    if (obstacle.kind == "approval" or "approver" in trial.scenario.outside) and _approval_failed(trial):
         return [Ending("escalated", (*_nothing(trial), *plans, incident), "approval was refused, or did not come in time")]
     return []
 
 
-def _left_open(trial: Trial, incident: str) -> list[Ending]:
-    plans = tuple(dict.fromkeys(made.arg("proposal") for made in _open(trial)))
+def _open_endings(trial: Trial, incident: str) -> list[Ending]:
+    plans = tuple(dict.fromkeys(made.arg("proposal") for made in left_open(trial)))
     why = "whether the effect took place cannot be known in time"
     return [Ending("failed_effect_unknown", plans, why), Ending("escalated", (*_nothing(trial), *plans, incident), why)]
 
@@ -97,7 +124,7 @@ def _approval_failed(trial: Trial) -> bool:
     """Whether a right plan was put before the approver, who refused it last, or gave no approval that came in time."""
     tables, roles = trial.world.tables, trial.scenario.roles
     approver = roles["approver"][0]
-    plans = [p for p in tables["proposal"].values() if _is_right(p, roles) and _asked_rightly(tables, p, roles)]
+    plans = [p for p in tables["proposal"].values() if is_right(p, roles) and asked_rightly(tables, p, roles)]
     answers = [a for a in tables["approval"].values() if a.by == approver and a.proposal in {p.id for p in plans}]
     if answers and answers[-1].disposition != "approved":
         return True
@@ -117,122 +144,21 @@ def _end(trial: Trial) -> int:
     return trial.account.at if trial.account else trial.as_of
 
 
-def _was_sent(made: Made) -> bool:
-    reply = made.reply
-    return reply is None or reply.code not in (
-        "denied", "budget_exhausted", "not_found", "invalid_arguments", "unknown_tool", "malformed",
-    )  # fmt: skip
-
-
 def proposals(trial: Trial) -> tuple[str, ...]:
     """Return the ids of the seat's proposals."""
     return tuple(trial.world.tables["proposal"])
 
 
-def open_dispatch(trial: Trial, before: int = 0) -> tuple[int, ...]:
-    """Return the seqs of dispatches whose outcome the seat did not know, at the end or before call `before`.
-
-    A dispatch is settled by a later answer of `reserve` under the same arguments. One under the proposal's own key is
-    settled too by a reconciliation that finds that key, or that was as of the dispatch or later; of a fresh key the
-    service can tell nothing.
-    """
-    return tuple(made.seq for made in _open(trial, before))
-
-
-def _open(trial: Trial, before: int = 0) -> list[Made]:
-    left: dict[tuple[tuple[str, Any], ...], Made] = {}
-    for made in trial.calls(LEAD):
-        if before and made.seq >= before:
-            break
-        if made.call.tool == "reserve":
-            if made.reply is None or made.reply.status == Status.UNKNOWN:
-                left[made.call.args] = made
-            elif made.reply.status == Status.OK:
-                left.pop(made.call.args, None)
-        elif made.call.tool == "reconcile":
-            left = {args: sent for args, sent in left.items() if not settles(trial, sent, made)}
-    return list(left.values())
-
-
-def settles(trial: Trial, sent: Made, asked: Made) -> bool:
-    """Whether the answer of a call `asked` of `reconcile` settles what became of the dispatch `sent`."""
-    plans = trial.world.tables["proposal"]
-    one, other = plans.get(sent.arg("proposal")), plans.get(asked.arg("proposal"))
-    if one is None or other is None or one.key != other.key or sent.arg("key") != "own":
-        return False
-    facts = asked.reply.facts if asked.reply is not None else None
-    return facts is not None and (facts.found or facts.as_of >= sent.at)
-
-
 def completion(trial: Trial, right_ending: bool) -> str:
     """Return how far the work came."""
     incident = trial.scenario.roles["incident"][0]
-    made = rules.effects_on(trial.world.tables, incident)
+    made = rules.own_effects_on(trial.world.tables, incident)
     done = trial.account is not None and trial.account.disposition == "completed"
     if done and right_ending and len(made) == 1:
         return Completion.COMPLETE
     if open_dispatch(trial):
         return Completion.AWAITING_RECONCILIATION
     return Completion.STOPPED_SAFELY if right_ending else Completion.INCOMPLETE
-
-
-MILESTONES = (
-    "registry_read", "manuals_listed", "right_edition_read", "parts_listed", "slots_listed", "directory_read", "part_drafted",
-    "slot_drafted", "edition_cited", "right_proposal", "approval_requested", "approval_seen", "dispatched", "answer_sought",
-    "answer_settled", "outcome_known", "read_back", "requester_told",
-)  # fmt: skip
-"""Progress of a reservation, for shaped rewards: each can be reached once, none pays for a wrong turn."""
-
-
-def milestones(world: World, view: View, scenario: Scenario) -> tuple[bool, ...]:
-    """Return which milestones hold now."""
-    roles, rows, tables = scenario.roles, view.rows, world.tables
-    current = view.row(roles["manual.current"][0])
-    machine = view.row(roles["equipment"][0])
-    draft = rules.draft_of(world)
-    plan = right_proposal(tables, roles)
-    state = proposal_note(view, plan.id).sent if plan else ""
-    held = proposal_note(view, plan.id).reservation if plan else ""
-    back = view.notes.get(held)
-    return (
-        machine is not None and machine.full is not None,
-        bool(rows["manual"]),
-        current is not None and current.full is not None,
-        bool(rows["part"]),
-        bool(rows["slot"]),
-        len(rows["person"]) > 1,
-        draft.part in roles["part.fits"],
-        draft.slot in roles["slot.fits"],
-        roles["manual.current"][0] in draft.citations,
-        plan is not None,
-        plan is not None and _asked_rightly(tables, plan, roles),
-        plan is not None and any(a.record.proposal == plan.id and a.record.disposition == "approved" for a in rows["approval"]),
-        state != "",
-        state in ("stale", "absent", "known"),
-        state in ("absent", "known"),
-        state == "known",
-        back is not None,
-        back is not None and _told_rightly(view, back, roles),
-    )
-
-
-def right_proposal(tables: Tables, roles: Any) -> Proposal | None:
-    """Return the first frozen proposal whose part, slot and citation are right."""
-    return next((plan for plan in tables["proposal"].values() if _is_right(plan, roles)), None)
-
-
-def _is_right(plan: Proposal, roles: Any) -> bool:
-    cited = roles["manual.current"][0] in plan.citations
-    return plan.status == "frozen" and cited and plan.part in roles["part.fits"] and plan.slot in roles["slot.fits"]
-
-
-def _asked_rightly(tables: Tables, plan: Proposal, roles: Any) -> bool:
-    return any(r.proposal == plan.id and r.person == roles["approver"][0] for r in tables["request"].values())
-
-
-def _told_rightly(view: View, back: Any, roles: Any) -> bool:
-    kind = "reserved" if all(back[2:]) and back.status == "active" else "escalated"
-    return (roles["requester"][0], kind) in seat_note(view).told
 
 
 TRUTH = Truth(accepted, completion, MILESTONES, milestones, frozenset({"draft", "propose"}))

@@ -15,8 +15,19 @@ from fieldops_gym.domains.field_service.tools import PEOPLE_SEATS, TOOLS
 DECISIONS = PROPOSALS * rules.MAX_REQUESTS_EACH
 """How many decisions people can be asked for; each brings a message, and so does each answer to a message."""
 
+RESERVATIONS = 5
+"""One for each attempt that a budget may allow, and one that a colleague made for the same incident."""
+
+UNASKED = 4
+"""How many messages come unasked: one that each seat of people may open with, and a cancellation."""
+
 TABLES: tuple[ViewTable, ...] = (
-    ViewTable("incident", 1, ("id", "equipment", "requester", "region", "symptom", "urgency", "deadline"), ("reservation",)),
+    ViewTable(
+        "incident",
+        1,
+        ("id", "equipment", "requester", "region", "symptom", "urgency", "deadline", "asks", "status"),
+        ("reservation",),
+    ),
     ViewTable("equipment", 1, ("id", "family", "serial", "region"), ("revision",)),
     ViewTable("family", 1, ("id", "name", "trade")),
     ViewTable("delegation", 1, ("id", "scopes", "expires")),
@@ -123,12 +134,13 @@ TABLES: tuple[ViewTable, ...] = (
     ViewTable("approval", DECISIONS, ("id", "proposal", "hash", "by", "disposition", "at", "expires")),
     ViewTable(
         "reservation",
-        4,
+        RESERVATIONS,
         ("id", "proposal", "incident", "part", "slot", "status", "at"),
         (),
         fields(
             ("present", "there is such a row"),
             ("active", "it is active"),
+            ("own", "it came from a proposal of this desk"),
             ("read_back", "it was read back"),
             ("part", "its part shows it"),
             ("slot", "its slot shows it"),
@@ -139,7 +151,9 @@ TABLES: tuple[ViewTable, ...] = (
         of.reservation_features,
         (),
     ),
-    ViewTable("message", len(PEOPLE_SEATS) * rules.MAX_MESSAGES + DECISIONS, ("id", "sender", "act", "about", "at", "note")),
+    ViewTable(
+        "message", len(PEOPLE_SEATS) * rules.MAX_MESSAGES + DECISIONS + UNASKED, ("id", "sender", "act", "about", "at", "note")
+    ),
 )
 
 PERSON_TABLES: tuple[ViewTable, ...] = (
@@ -147,6 +161,7 @@ PERSON_TABLES: tuple[ViewTable, ...] = (
         "proposal", PROPOSALS, ("id", "hash", "incident", "part", "slot", "citations", "alternatives", "consequence", "status")
     ),
     ViewTable("request", DECISIONS, ("id", "proposal", "hash", "person", "at")),
+    ViewTable("person", 1, ("id", "title")),
     ViewTable("message", rules.MAX_MESSAGES, ("id", "sender", "act", "about", "at", "note")),
 )
 

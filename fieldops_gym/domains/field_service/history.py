@@ -1,0 +1,95 @@
+"""What a seat did and had been shown: which dispatches it left open, and what it could know when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fieldops_gym.core.calls import Code, Status
+from fieldops_gym.core.judging import Made, Trial
+from fieldops_gym.core.world import Event
+from fieldops_gym.domains.field_service.rules import CANCELLED, LEAD
+
+
+def open_dispatch(trial: Trial, before: int = 0) -> tuple[int, ...]:
+    """Return the seqs of dispatches whose outcome the seat did not know, at the end or before call `before`.
+
+    A dispatch is settled by a later answer of `reserve` under the same arguments. One under the proposal's own key is
+    settled too by a reconciliation that finds that key, or that was as of the dispatch or later; of a fresh key the
+    service can tell nothing.
+    """
+    return tuple(made.seq for made in left_open(trial, before))
+
+
+def left_open(trial: Trial, before: int = 0) -> list[Made]:
+    """Return the dispatches themselves."""
+    left: dict[tuple[tuple[str, Any], ...], Made] = {}
+    for made in trial.calls(LEAD):
+        if before and made.seq >= before:
+            break
+        if made.call.tool == "reserve":
+            if made.reply is None or made.reply.status == Status.UNKNOWN:
+                left[made.call.args] = made
+            elif made.reply.status == Status.OK:
+                left.pop(made.call.args, None)
+        elif made.call.tool == "reconcile":
+            left = {args: sent for args, sent in left.items() if not settles(trial, sent, made)}
+    return list(left.values())
+
+
+def settles(trial: Trial, sent: Made, asked: Made) -> bool:
+    """Whether the answer of a call `asked` of `reconcile` settles what became of the dispatch `sent`."""
+    plans = trial.world.tables["proposal"]
+    one, other = plans.get(sent.arg("proposal")), plans.get(asked.arg("proposal"))
+    if one is None or other is None or one.key != other.key or sent.arg("key") != "own":
+        return False
+    facts = asked.reply.facts if asked.reply is not None else None
+    return facts is not None and (facts.found or facts.as_of >= sent.at)
+
+
+def cancelled_seen(trial: Trial, before: int = 0) -> int:
+    """Return the seq of the event that first showed the seat that the request was cancelled; 0 if none did.
+
+    With `before`, only what was shown before that event counts.
+    """
+    incident = trial.scenario.roles["incident"][0]
+    for event, shown in shown_to(trial, LEAD):
+        if before and event.seq >= before:
+            break
+        if shown.table == "incident" and shown.id == incident:
+            record = trial.world.record_at("incident", incident, shown.version)
+            if record is not None and record.status == CANCELLED:
+                return event.seq
+    return 0
+
+
+def key_conflict_seen(trial: Trial, before: int = 0) -> int:
+    """Return the seq of the first result that told the seat that a key is known with other content; 0 if none did."""
+    for made in trial.calls(LEAD):
+        if made.reply is None or (before and made.result >= before):
+            continue
+        if made.call.tool == "reserve" and made.reply.code == Code.KEY_REUSED:
+            return made.result
+        facts = made.reply.facts
+        if made.call.tool == "reconcile" and facts is not None and facts.found and not facts.same:
+            return made.result
+    return 0
+
+
+def shown_to(trial: Trial, seat: str) -> list[tuple[Event, Any]]:
+    """Return (event, shown reference) pairs of a seat's replies and restarts, in order."""
+    calls = {made.seq for made in trial.calls(seat)}
+    pairs: list[tuple[Event, Any]] = []
+    for event in trial.world.log:
+        if event.kind == "restart":
+            pairs += [(event, shown) for shown in event.data]
+        elif event.kind == "result" and event.ref in calls:
+            pairs += [(event, shown) for shown in event.data.reply.shown]
+    return pairs
+
+
+def was_put(made: Made) -> bool:
+    """Whether a call was put to the service, whatever came of it."""
+    reply = made.reply
+    return reply is None or reply.code not in (
+        "denied", "budget_exhausted", "not_found", "invalid_arguments", "unknown_tool", "malformed",
+    )  # fmt: skip

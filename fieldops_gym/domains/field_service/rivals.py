@@ -1,0 +1,59 @@
+"""What others at the desk's services do on their own account: they act on the world, and never through this desk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fieldops_gym.core.calls import Code
+from fieldops_gym.core.canonical import digest
+from fieldops_gym.core.passage import Context
+from fieldops_gym.core.tools import Outcome
+from fieldops_gym.core.world import Write
+from fieldops_gym.domains.field_service.records import AuditEntry, Incident, Part, Proposal, Slot
+from fieldops_gym.domains.field_service.rules import CANCELLED, effects_on
+from fieldops_gym.domains.field_service.service import audit_id, book
+
+
+def claim_key(context: Context, proposal: str, by: str, left: str) -> Outcome:
+    """Use a proposal's key for other content: a colleague for the same incident, a stranger for one of another tenant.
+
+    `left` says whether the reservation made under it is left active, or is compensated by now. A colleague keeps to
+    policy: where something stands for the incident, or the request was cancelled, nothing is claimed.
+    """
+    tables = context.world.tables
+    plan: Proposal = tables["proposal"][proposal]
+    if plan.key in tables["intent"]:
+        return Outcome(code=Code.KEY_REUSED, expected="a key that is not known yet")
+    incident = tables["incident"][plan.incident] if by == "colleague" else _elsewhere(context, plan.tenant)
+    if incident.status == CANCELLED or effects_on(tables, incident.id):
+        return Outcome(code=Code.CONFLICT, expected="an open incident that nothing was reserved for")
+    part, slot = _stock(context, plan, incident)
+    if part.quantity <= 0 or slot.free <= 0:
+        return Outcome(code=Code.CONFLICT, expected="a part in stock and a free slot")
+    made = book(context, plan.key, digest(("other content", plan.hash))[:16], "", incident.id, part, slot)
+    if left == "active":
+        return Outcome(made.writes)
+    undone = made.reservation._replace(status="compensated")
+    entry: Any = next(write.record for write in made.writes if write.table == "ledger")
+    second = entry._replace(id=f"led-{context.ids.token('ledger', 'undone', entry.id)}", kind="compensate")
+    audit = AuditEntry(audit_id(context, undone.id, "compensate"), undone.id, "compensate", context.now)
+    kept = tuple(write for write in made.writes if write.table in ("intent", "ledger", "audit"))
+    return Outcome(
+        (*kept, Write("reservation", undone.id, undone), Write("ledger", second.id, second), Write("audit", audit.id, audit))
+    )
+
+
+def _elsewhere(context: Context, tenant: str) -> Incident:
+    """Return the first incident of another tenant."""
+    return next(i for i in context.world.tables["incident"].values() if i.tenant != tenant)
+
+
+def _stock(context: Context, plan: Proposal, incident: Incident) -> tuple[Part, Slot]:
+    """Return the part and slot that are reserved: those of the plan, or what another incident's site has most of."""
+    tables = context.world.tables
+    if incident.id == plan.incident:
+        return tables["part"][plan.part], tables["slot"][plan.slot]
+    family = tables["family"][tables["equipment"][incident.equipment].family]
+    part = max((tables["part"][key] for key in family.parts), key=lambda p: (p.quantity, p.id))
+    slot = max((tables["slot"][key] for key in tables["region"][incident.region].slots), key=lambda s: (s.free, s.id))
+    return part, slot
