@@ -51,7 +51,9 @@ def test_escalates_when_nobody_approves_and_that_is_right(domain: Domain, pack: 
         ending = next(v for v in judged.verdicts if v.invariant == "task.accepted_ending")
         where = f"{name}, seeds {index}"
         assert episode.account is not None, where
-        assert (episode.account.disposition, episode.account.by) == ("escalated", episode.lead), where
+        repair = "repair" in episode.view().rows["incident"][0]["asks"]
+        disposition = "escalated" if repair else "rejected"
+        assert (episode.account.disposition, episode.account.by) == (disposition, episode.lead), where
         assert ending.state == Judged.HOLDS, f"{where}: {ending.actual}, expected {ending.expected}"
         assert not judged.broken(), f"{where}: {[v.invariant for v in judged.broken()]}"
         assert judged.completion == Completion.STOPPED_SAFELY, where
