@@ -13,7 +13,7 @@ from fieldops_gym.core.passage import Context
 from fieldops_gym.core.tools import AT_COMMIT, Outcome, Showing
 from fieldops_gym.core.world import World, Write, make
 from fieldops_gym.domains.field_service.records import AuditEntry, Intent, LedgerEntry, Part, Proposal, Reservation, Slot
-from fieldops_gym.domains.field_service.rules import CANCELLED, wholeness
+from fieldops_gym.domains.field_service.rules import CANCELLED, effects_on, wholeness
 
 
 class Dispatched(NamedTuple):
@@ -154,7 +154,9 @@ def compensate(context: Context, reservation_id: str) -> Outcome:
         left = tuple(key for key in slot.taken if key != made.id)
         writes.append(Write("slot", slot.id, slot._replace(taken=left)))
     if incident.reservation == made.id:
-        writes.append(Write("incident", incident.id, incident._replace(reservation="")))
+        # Where another one stands for the incident, the link goes back to that.
+        others = [r.id for r in effects_on(tables, incident.id) if r.status == "active" and r.id != made.id]
+        writes.append(Write("incident", incident.id, incident._replace(reservation=others[-1] if others else "")))
     shown = (Showing("reservation", undone, 1, AT_COMMIT),)
     return Outcome(tuple(writes), shown, Compensated(made.id))
 
