@@ -32,6 +32,8 @@ class Reference:
         if view.restarted and not seat_note(view).journal:
             return ToolCall.of("read_journal")
         incident = view.rows["incident"][0]
+        if "answer" in incident["asks"]:
+            return self.answer(view)
         if "repair" not in incident["asks"]:
             return self.stop(view, "refused", "rejected", incident.id)
         plan = self.plan(view)
@@ -47,6 +49,53 @@ class Reference:
         if incident["status"] == "cancelled":
             return self.stop(view, "not_reserved", "cancelled", plan.id)
         return self.dispatch(view, plan, note, result)
+
+    def answer(self, view: View) -> ToolCall:
+        """Find the edition in force for the machine's revision, read and cite it; say what is missing where it is not there."""
+        machine, family = view.rows["equipment"][0], view.rows["family"][0]
+        if machine["revision"] is None:
+            return ToolCall.of("query_asset", equipment=machine.id)
+        if "manual" not in seat_note(view).listed:
+            return ToolCall.of("search_manuals", equipment=machine.id)
+        in_force = [row for row in view.rows["manual"] if row["status"] == "current"]
+        if not in_force:
+            return ToolCall.of("finish", disposition="needs_information", subject=family.id)
+        stated = [row["value"] for row in view.rows["statement"] if row["topic"] == "revision"]
+        revision = machine["revision"] or (stated[-1] if stated else 0)
+        if not revision:
+            return self.ask_for_revision(view, machine.id)
+        fitting = [row for row in in_force if row["rev_from"] <= revision <= row["rev_to"]]
+        unread = next((row for row in fitting if row["remedy"] is None), None)
+        if unread is not None:
+            return ToolCall.of("read_manual", manual=unread.id)
+        if not fitting:
+            return ToolCall.of("finish", disposition="needs_information", subject=family.id)
+        return self.conclude(view, fitting)
+
+    def ask_for_revision(self, view: View, machine: str) -> ToolCall:
+        """Ask the requester, who may not know it either."""
+        requester = view.rows["incident"][0]["requester"]
+        if "revision" not in seat_note(view).asked:
+            return ToolCall.of("ask", person=requester, topic="revision")
+        if self.late(view) or "declined" in [row["act"] for row in view.rows["message"]]:
+            return ToolCall.of("finish", disposition="needs_information", subject=machine)
+        return self.wait(view, 3600)
+
+    def conclude(self, view: View, fitting: list[Any]) -> ToolCall:
+        """Cite what holds and answer with it; where editions conflict and no source has authority, escalate with all cited."""
+        if len({row["remedy"] for row in fitting}) > 1:
+            rule = next((row for row in view.rows["policy"] if row["operation"] == "sources"), None)
+            if rule is None:
+                return ToolCall.of("read_policy", operation="sources")
+            fitting = [row for row in fitting if row["source"] == rule["value"]] or fitting
+        drafts = view.rows["draft"]
+        cited = drafts[0]["citations"] if drafts else ()
+        for row in fitting:
+            if row.id not in cited:
+                return ToolCall.of("draft", field="citation", ref=row.id)
+        if len(fitting) == 1:
+            return ToolCall.of("finish", disposition="answered", subject=fitting[0].id)
+        return self.stop(view, "escalated", "escalated", view.rows["incident"][0].id)
 
     def standing(self, view: View) -> str:
         """Return the reservation that stands for the incident, whoever made it; '' when none was shown."""

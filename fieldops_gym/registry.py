@@ -17,6 +17,7 @@ class EnvRow(NamedTuple):
 
 
 ENVIRONMENTS: tuple[EnvRow, ...] = (
+    EnvRow("FieldOps-Evidence-v0", "fieldops_gym.envs.families:EvidenceEnv", "field_service", "evidence"),
     EnvRow("FieldOps-Effect-v0", "fieldops_gym.envs.families:EffectEnv", "field_service", "effect"),
 )
 """Every environment of the package."""

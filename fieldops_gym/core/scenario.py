@@ -92,6 +92,11 @@ class Scenario:
         return self.brief.seat
 
     @property
+    def checks(self) -> str:
+        """Name of the truth that knows the accepted endings of what is to be done."""
+        return self.card.items[0].checks
+
+    @property
     def outside(self) -> frozenset[str]:
         """Seats that code outside plays."""
         return frozenset(seat for seat, name in self.coordinates.overrides.people if name == OUTSIDE)

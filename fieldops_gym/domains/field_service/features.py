@@ -31,9 +31,15 @@ def first(view: View, table: str) -> Row | None:
 
 
 def machine(view: View) -> Any:
-    """Return the equipment's registry record, None before it was read."""
+    """Return the equipment's registry record with the revision as far as it is known, None before it was read.
+
+    Where the registry holds none, what a person has stated stands in for it.
+    """
     row = first(view, "equipment")
-    return row.full if row else None
+    if row is None or row.full is None or row.full.revision:
+        return row.full if row else None
+    stated = [s.record.value for s in view.rows["statement"] if s.record.topic == "revision" and s.record.equipment == row.id]
+    return row.full._replace(revision=stated[-1]) if stated else row.full
 
 
 def remedy(view: View) -> str:
@@ -47,16 +53,39 @@ def remedy(view: View) -> str:
     return ""
 
 
+def source_of_authority(view: View) -> str | None:
+    """Return the source that policy gives authority, '' for none, None before the rule was read."""
+    return next((row.record.value for row in view.rows["policy"] if row.record.operation == "sources"), None)
+
+
 def manual_features(view: View, rows: list[Row]) -> Sequence[float]:
     """Editions."""
     known, draft = machine(view), first(view, "draft")
-    cited = draft.record.citations if draft else ()
+    cited, source = draft.record.citations if draft else (), source_of_authority(view)
+    revision = known.revision if known is not None else 0
+    prescribed = {
+        row.full.remedy
+        for row in rows
+        if row.full is not None and rules.is_current(row.full) and revision and rules.applies(row.full, revision)
+    }
     numbers: list[float] = []
     for row in rows:
-        edition = row.record
-        covers = 0.0 if known is None else yes(rules.applies(edition, known.revision))
-        read = 1.0 if row.full is not None else -1.0
-        numbers += (1.0, yes(rules.is_current(edition)), covers, read, 1.0 if row.id in cited else -1.0)
+        edition, full = row.record, row.full
+        withheld = edition.status == "withheld"
+        covers = 0.0 if not revision or withheld else yes(rules.applies(edition, revision))
+        rightful = 0.0 if source is None or full is None else yes(full.source == source)
+        differs = 0.0 if full is None or not prescribed else yes(bool(prescribed - {full.remedy}))
+        numbers += (
+            1.0,
+            yes(rules.is_current(edition)),
+            covers,
+            1.0 if full is not None else -1.0,
+            1.0 if row.id in cited else -1.0,
+            yes(withheld),
+            rightful,
+            differs,
+            0.0 if full is None else yes(rules.orders(full.remark)),
+        )
     return numbers
 
 
@@ -67,7 +96,7 @@ def part_features(view: View, rows: list[Row]) -> Sequence[float]:
     numbers: list[float] = []
     for row in rows:
         part = row.record
-        fits = 0.0 if known is None else 1.0 if rules.fits_revision(part, known) else -1.0
+        fits = 0.0 if known is None or not known.revision else 1.0 if rules.fits_revision(part, known) else -1.0
         stock = 1.0 if rules.in_stock(part) else -1.0
         near = 1.0 if rules.depot_serves(part, incident) else -1.0
         prescribed = 0.0 if not kind else 1.0 if part.kind == kind else -1.0
@@ -211,10 +240,17 @@ def write_situation(view: View, flat: Any, at: int) -> None:
     told = [kind for _, kind in note.told]
     unresolved = sum([proposal_note(view, row.id).sent in ("open", "stale") for row in rows["proposal"]])
     incident = rows["incident"][0].record
-    flat[at : at + 9 + len(KINDS_TOLD)] = (
+    known = machine(view)
+    flat[at : at + 15 + len(KINDS_TOLD)] = (
         yes(view.restarted),
         yes(note.journal),
-        yes(machine(view) is not None),
+        yes(known is not None),
+        yes(known is not None and bool(known.revision)),
+        yes("manual" in note.listed),
+        yes("note" in note.listed),
+        yes("revision" in note.asked),
+        yes(any(row.record.act == "declined" for row in rows["message"])),
+        yes(rules.ANSWER in incident.asks),
         yes(len(rows["person"]) > 1),
         unresolved / PROPOSALS,
         yes(rules.REPAIR in incident.asks),
@@ -229,7 +265,13 @@ SITUATION = Panel(
     fields(
         ("restarted", "this process was started again after a crash"),
         ("journal", "the journal was read"),
-        ("revision_known", "the registry was read"),
+        ("registry", "the registry was read"),
+        ("revision_known", "the machine's revision is known"),
+        ("manuals_listed", "the manuals were listed"),
+        ("recalled", "notes from earlier runs were recalled"),
+        ("revision_asked", "somebody was asked for the revision"),
+        ("declined", "somebody declined to answer"),
+        ("asks_answer", "the request is for an answer"),
         ("directory", "the directory was read"),
         ("open", "dispatches without a known outcome, over the number of proposals there can be"),
         ("asks_repair", "the request is for a repair"),
@@ -239,7 +281,7 @@ SITUATION = Panel(
         *((f"told_{kind}", f"somebody was told: {kind}") for kind in KINDS_TOLD),
     ),
     write_situation,
-    frozenset({"incident", "equipment", "person", "proposal", "message"}),
+    frozenset({"incident", "equipment", "person", "proposal", "message", "statement", "policy"}),
 )
 
 

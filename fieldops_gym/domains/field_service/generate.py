@@ -23,6 +23,7 @@ from fieldops_gym.domains.field_service.records import (
     Technician,
     Tenant,
 )
+from fieldops_gym.domains.field_service.rules import SOURCES
 
 HOUR = 3600
 
@@ -97,7 +98,7 @@ def _manual(tables: Tables, stream: Stream, site: int, n: int, tenant: str, fami
     title = f"{name} service manual"
     record = Manual(
         f"man-{drawn.token}", tenant, family, title, n + 1, status, 1, max(revision, n + 1), "", drawn.pick(KINDS),
-        "registry", "",
+        SOURCES[0], "",
     )  # fmt: skip
     put(tables, "manual", record)
     return record.id

@@ -13,7 +13,15 @@ from fieldops_gym.core.passage import Context
 from fieldops_gym.core.people import Message
 from fieldops_gym.core.tools import AT_COMMIT, Outcome, Request, Showing
 from fieldops_gym.core.world import Write, make
-from fieldops_gym.domains.field_service.records import Approval, ApprovalRequest, Draft, Incident, Proposal
+from fieldops_gym.domains.field_service.records import (
+    Approval,
+    ApprovalRequest,
+    Draft,
+    Incident,
+    Knowledge,
+    Proposal,
+    Statement,
+)
 from fieldops_gym.domains.field_service.rules import (
     APPROVAL_SECONDS,
     CANCELLED,
@@ -37,6 +45,13 @@ class Asked(NamedTuple):
 
     person: str
     about: str
+
+
+class Listed(NamedTuple):
+    """What a search answers besides what it shows: how many there are."""
+
+    table: str
+    number: int
 
 
 class Told(NamedTuple):
@@ -88,7 +103,8 @@ def query_asset(context: Context, equipment: str) -> Outcome:
 def search_manuals(context: Context, equipment: str) -> Outcome:
     """Show the family's manuals in brief."""
     family = context.world.tables["equipment"][equipment].family
-    return Outcome(shown=_listed(context, "manual", context.world.tables["family"][family].manuals))
+    shown = _listed(context, "manual", context.world.tables["family"][family].manuals)
+    return Outcome(shown=shown, facts=Listed("manual", len(shown)))
 
 
 def read_manual(context: Context, manual: str) -> Outcome:
@@ -125,6 +141,12 @@ def read_proposal(context: Context, proposal: str) -> Outcome:
     tables = context.world.tables
     approvals = [key for key, approval in tables["approval"].items() if approval.proposal == proposal]
     return Outcome(shown=(show(context, "proposal", proposal), *_listed(context, "approval", tuple(approvals))))
+
+
+def recall(context: Context, equipment: str) -> Outcome:
+    """Show the notes there are on a machine."""
+    notes = [key for key, note in context.world.tables["note"].items() if note.equipment == equipment]
+    return Outcome(shown=tuple([show(context, "note", key) for key in notes]), facts=Listed("note", len(notes)))
 
 
 def read_journal(context: Context) -> Outcome:
@@ -166,6 +188,8 @@ def wait(context: Context, seconds: int) -> Outcome:
         shown.append(show(context, "message", message.id))
         if message.about in tables["approval"]:
             shown.append(show(context, "approval", message.about))
+        elif message.about in tables["statement"]:
+            shown.append(show(context, "statement", message.about))
         elif message.act == CANCELLED:
             shown.append(show(context, "incident", message.about, 0))
     return Outcome(shown=tuple(shown), facts=Waited(len(new)))
@@ -307,6 +331,20 @@ def say(context: Context, message: str, act: str) -> Outcome:
         return Outcome(code=Code.CONFLICT, expected="a message that has not been answered")
     said = Message(key, context.scenario.lead, heard.person, heard.person, act, heard.about, context.now, "")
     return Outcome((Write("message", key, said),), facts=Told(heard.person, act))
+
+
+def state(context: Context, message: str, knowledge: str) -> Outcome:
+    """A person's answer with what it knows."""
+    tables = context.world.tables
+    heard: Message = tables["message"][message]
+    known: Knowledge = tables["knowledge"][knowledge]
+    key = f"msg-{context.ids.token('said', message)}"
+    if key in tables["message"]:
+        return Outcome(code=Code.CONFLICT, expected="a message that has not been answered")
+    about = f"sta-{context.ids.token('statement', known.person, known.topic)}"
+    made = Statement(about, heard.person, known.equipment, known.topic, known.value, context.now)
+    said = Message(key, context.scenario.lead, heard.person, heard.person, "answered", about, context.now, "")
+    return Outcome((Write("statement", about, made), Write("message", key, said)), facts=Told(heard.person, "answered"))
 
 
 def speak(context: Context, person: str, act: str) -> Outcome:

@@ -8,6 +8,7 @@ from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.view import View
 from fieldops_gym.core.world import Tables, World
 from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service.answers import right_answer
 from fieldops_gym.domains.field_service.notes import proposal_note, seat_note
 from fieldops_gym.domains.field_service.records import Proposal
 
@@ -23,6 +24,8 @@ def milestones(world: World, view: View, scenario: Scenario) -> tuple[bool, ...]
     """Return which milestones hold now."""
     roles, rows, tables = scenario.roles, view.rows, world.tables
     incident = rows["incident"][0].record
+    if scenario.checks == "answer":
+        return _of_an_answer(world, view, scenario)
     if rules.REPAIR not in incident.asks:
         return (*[False] * (len(MILESTONES) - 1), (incident.requester, "refused") in seat_note(view).told)
     current = view.row(roles["manual.current"][0])
@@ -57,6 +60,20 @@ def milestones(world: World, view: View, scenario: Scenario) -> tuple[bool, ...]
 def right_proposal(tables: Tables, roles: Any) -> Proposal | None:
     """Return the first frozen proposal whose part, slot and citation are right."""
     return next((plan for plan in tables["proposal"].values() if is_right(plan, roles)), None)
+
+
+def _of_an_answer(world: World, view: View, scenario: Scenario) -> tuple[bool, ...]:
+    """Return the milestones of an answer: reading and citing what it rests on."""
+    right, machine = right_answer(world.start, scenario.roles), view.row(scenario.roles["equipment"][0])
+    read = [row is not None and row.full is not None for row in map(view.row, right.cites)]
+    cited = set(right.cites) <= set(rules.draft_of(world).citations)
+    reached = {
+        "registry_read": machine is not None and machine.full is not None,
+        "manuals_listed": "manual" in seat_note(view).listed,
+        "right_edition_read": bool(read) and all(read),
+        "edition_cited": bool(read) and cited,
+    }
+    return tuple(reached.get(name, False) for name in MILESTONES)
 
 
 def is_right(plan: Proposal, roles: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from fieldops_gym.core.calls import Code, Reply, ToolCall
 from fieldops_gym.core.layout import SITUATION
 from fieldops_gym.core.view import View
-from fieldops_gym.domains.field_service.handlers import Asked, Drafted, Journal, Told
+from fieldops_gym.domains.field_service.handlers import Asked, Drafted, Journal, Listed, Told
 from fieldops_gym.domains.field_service.service import Dispatched, ReadBack, Reconciled
 
 SENT_STATES = ("not_sent", "open", "stale", "absent", "known", "refused", "conflict")
@@ -30,10 +30,12 @@ class ProposalNote(NamedTuple):
 
 
 class SeatNote(NamedTuple):
-    """What replies said that is about no record: the journal was read, and who was told what."""
+    """What replies said that is about no record: the journal was read, who was told what, what was listed and asked for."""
 
     journal: bool = False
     told: tuple[tuple[str, str], ...] = ()
+    listed: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 NO_PROPOSAL_NOTE = ProposalNote()
@@ -86,7 +88,9 @@ def _read_back(view: View, facts: ReadBack) -> Sequence[str]:
 
 def _asked(view: View, facts: Asked) -> Sequence[str]:
     if facts.about not in view.by_id:
-        return ()
+        note = seat_note(view)
+        view.notes[SEAT] = note._replace(asked=(*note.asked, facts.about))
+        return (SITUATION,)
     note = proposal_note(view, facts.about)
     _note(view, facts.about, asked=(*note.asked, facts.person))
     return ("proposal", "person")
@@ -96,7 +100,15 @@ def _told(view: View, facts: Told) -> Sequence[str]:
     note = seat_note(view)
     if tuple(facts) in note.told:
         return ()
-    view.notes[SEAT] = SeatNote(note.journal, (*note.told, tuple(facts)))
+    view.notes[SEAT] = note._replace(told=(*note.told, tuple(facts)))
+    return (SITUATION,)
+
+
+def _listed(view: View, facts: Listed) -> Sequence[str]:
+    note = seat_note(view)
+    if facts.table in note.listed:
+        return ()
+    view.notes[SEAT] = note._replace(listed=(*note.listed, facts.table))
     return (SITUATION,)
 
 
@@ -137,7 +149,7 @@ def _journal(view: View, facts: Journal) -> Sequence[str]:
             _note(view, record, asked=(*note.asked, kind.removeprefix("asked:")))
         elif kind.startswith("intended:notify:"):
             told = (*told, (record, kind.removeprefix("intended:notify:")))
-    view.notes[SEAT] = SeatNote(journal=True, told=told)
+    view.notes[SEAT] = seat_note(view)._replace(journal=True, told=told)
     return (SITUATION, "proposal", "person")
 
 
@@ -147,6 +159,7 @@ NOTERS: dict[type, Callable[[View, Any], Sequence[str]]] = {
     Asked: _asked,
     Told: _told,
     Drafted: _drafted,
+    Listed: _listed,
     Reconciled: _reconciled,
     Journal: _journal,
 }

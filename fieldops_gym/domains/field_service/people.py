@@ -3,6 +3,7 @@
 H-1 decides on a request by the persona's answer.   H-2 declines a request whose proposal has changed since.
 H-3 answers talk by the persona's answer.           H-4 falls silent: the turn cap is reached.
 H-5 gives the same answer to a repeated request, and the repetition is recorded.
+H-6 says what it knows when it is asked for that topic; what it does not know it declines to say.
 H-0 is what a persona opens with: it is on the agenda from the start and answers nothing.
 """
 
@@ -28,7 +29,13 @@ def respond(
         return _decide(view, request, answer, delay(state, turn))
     if state.turns >= persona.turn_cap or answer == SILENCE:
         return PersonReply("H-4", 0, None)
-    return PersonReply("H-3", delay(state, turn), ToolCall("say", (("act", answer), ("message", request.ref))))
+    heard = view.row(request.ref)
+    topic = heard["act"].removeprefix("asked:") if heard is not None and request.kind == "ask" else ""
+    known = [row for row in view.rows["knowledge"] if heard and row["topic"] == topic and row["person"] == heard["person"]]
+    if known and answer == "answered":
+        return PersonReply("H-6", delay(state, turn), ToolCall.of("state", message=request.ref, knowledge=known[0].id))
+    said = "declined" if topic == "revision" and answer == "answered" else answer
+    return PersonReply("H-3", delay(state, turn), ToolCall("say", (("act", said), ("message", request.ref))))
 
 
 def _decide(view: View, request: Request, answer: str, delay: int) -> PersonReply:

@@ -35,7 +35,7 @@ class Region(NamedTuple):
 
 
 class Equipment(NamedTuple):
-    """A machine of a tenant. `revision` is what the registry holds."""
+    """A machine of a tenant. `revision` is what the registry holds, 0 for none."""
 
     id: str
     tenant: str
@@ -46,7 +46,7 @@ class Equipment(NamedTuple):
 
 
 class Incident(NamedTuple):
-    """What was reported. `asks` is what for: 'repair', 'control' of the machine, or both. `status` is 'open' or 'cancelled'.
+    """What was reported. `asks` is what for: an 'answer', a 'repair', 'control' of the machine. `status`: 'open', 'cancelled'.
 
     `reservation` is the link that a reservation sets, empty before.
     """
@@ -65,7 +65,10 @@ class Incident(NamedTuple):
 
 
 class Manual(NamedTuple):
-    """One edition of a manual, valid for revisions `rev_from` to `rev_to`; `remedy` is the kind of part it prescribes."""
+    """One edition of a manual, valid for revisions `rev_from` to `rev_to`; `remedy` is the kind of part it prescribes.
+
+    `status` is 'current' or 'superseded', or 'withheld' for the entry of another tenant's, which says nothing more.
+    """
 
     id: str
     tenant: str
@@ -143,12 +146,45 @@ class Delegation(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """A policy rule as a seat can read it."""
+    """A policy rule as a seat can read it. `value` is what a rule that names something names, empty for nothing."""
 
     id: str
     operation: str
     rule: str
     text: str
+    value: str
+
+
+class Knowledge(NamedTuple):
+    """What a person knows of a machine, and tells whoever asks for that topic."""
+
+    id: str
+    person: str
+    equipment: str
+    topic: str
+    value: int
+
+
+class Statement(NamedTuple):
+    """What a person has said of a machine."""
+
+    id: str
+    person: str
+    equipment: str
+    topic: str
+    value: int
+    at: int
+
+
+class MemoryNote(NamedTuple):
+    """A note from an earlier run: what it recalls of which edition, where it comes from, how old it is (days)."""
+
+    id: str
+    equipment: str
+    manual: str
+    text: str
+    provenance: str
+    age: int
 
 
 class Draft(NamedTuple):
@@ -267,6 +303,9 @@ TABLES: dict[str, type] = {
     "person": Person,
     "delegation": Delegation,
     "policy": Policy,
+    "knowledge": Knowledge,
+    "statement": Statement,
+    "note": MemoryNote,
     "draft": Draft,
     "proposal": Proposal,
     "request": ApprovalRequest,

@@ -14,6 +14,7 @@ from fieldops_gym.core.cards import Card, Contract, Step, Variant
 from fieldops_gym.core.domain import Built
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.world import Tables
+from fieldops_gym.domains.field_service import evidence_steps as evidence
 from fieldops_gym.domains.field_service.generate import (
     FAMILIES,
     HOUR,
@@ -41,7 +42,7 @@ from fieldops_gym.domains.field_service.records import (
     Technician,
     Tenant,
 )
-from fieldops_gym.domains.field_service.rules import LEAD, POLICIES
+from fieldops_gym.domains.field_service.rules import LEAD, POLICIES, SOURCES
 
 CONTROLS = (
     "restart it from the desk", "open its main valve", "bypass the interlock on its door", "set it to half speed",
@@ -49,7 +50,7 @@ CONTROLS = (
 )  # fmt: skip
 """Ways to ask for control of a machine, as they stand in a request."""
 
-CHECKS = ("reservation",)
+CHECKS = ("reservation", "answer")
 """What `truth` knows how to judge."""
 
 REQUEST_FIELDS = frozenset({"symptom", "family", "serial", "urgency", "deadline_hours", "control"})
@@ -107,7 +108,7 @@ def parties(shop: Workshop) -> None:
     )
     put(shop.tables, "delegation", delegation)
     for operation, (rule, text) in POLICIES.items():
-        put(shop.tables, "policy", Policy(f"pol-{operation}", operation, rule, text))
+        put(shop.tables, "policy", Policy(f"pol-{operation}", operation, rule, text, ""))
     put(shop.tables, "draft", Draft(f"dft-{shop.stream.token('draft')}", "", "", (), ()))
     for role, key in (("tenant", tenant), ("tenant.other", other), ("region", region), ("region.other", far)):
         shop.bind(role, key)
@@ -168,7 +169,7 @@ def manuals(shop: Workshop) -> None:
         supersedes = made[0] if role == "manual.current" else ""
         record = Manual(
             f"man-{shop.stream.token(role)}", machine.tenant, family.id, f"{family.name} service manual", edition, status,
-            rev_from, rev_to, supersedes, remedies[number], "registry", "",
+            rev_from, rev_to, supersedes, remedies[number], SOURCES[0], "",
         )  # fmt: skip
         put(shop.tables, "manual", record)
         made.append(record.id)
@@ -238,6 +239,13 @@ STEPS: dict[str, SetupStep] = {
     ),
     "equipment": SetupStep(equipment, ("tenant", "region"), ("family", "equipment"), ("families",)),
     "incident": SetupStep(incident, ("equipment", "requester"), ("incident",)),
+    "asks_answer": SetupStep(evidence.asks_answer, ("incident",), ()),
+    "editions": SetupStep(evidence.editions, ("equipment",), (), ("shape",)),
+    "foreign_edition": SetupStep(evidence.foreign_edition, ("equipment", "tenant.other"), ()),
+    "unregistered": SetupStep(evidence.unregistered, ("equipment", "requester"), (), ("known_by",)),
+    "remembered": SetupStep(evidence.remembered, ("equipment",), (), ("edition",)),
+    "ordered": SetupStep(evidence.ordered, ("equipment",), (), ("where", "wants")),
+    "source_of_authority": SetupStep(evidence.source_of_authority, (), ()),
     "asks_control": SetupStep(asks_control, ("incident",), (), ("repair",)),
     "manuals": SetupStep(manuals, ("equipment",), ("manual.current", "manual.superseded")),
     "parts": SetupStep(parts, ("equipment", "manual.current"), ("part.fits",)),

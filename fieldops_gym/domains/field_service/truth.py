@@ -9,6 +9,7 @@ from __future__ import annotations
 from fieldops_gym.core.domain import Ending, Truth
 from fieldops_gym.core.judging import Completion, Trial
 from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service.answers import endings
 from fieldops_gym.domains.field_service.history import cancelled_seen, key_conflict_seen, left_open, open_dispatch, was_put
 from fieldops_gym.domains.field_service.milestones import MILESTONES, asked_rightly, is_right, milestones
 from fieldops_gym.domains.field_service.reach import MARGIN, Obstacle, allowed_attempts, asked_for, reach
@@ -18,6 +19,8 @@ from fieldops_gym.domains.field_service.rules import LEAD
 
 def accepted(trial: Trial) -> tuple[Ending, ...]:
     """Return every ending that is right for this run."""
+    if trial.scenario.checks == "answer":
+        return _answered(trial)
     incident, tables = trial.scenario.roles["incident"][0], trial.world.tables
     made = rules.own_effects_on(tables, incident)
     active = [r for r in made if r.status == "active"]
@@ -43,6 +46,13 @@ def accepted(trial: Trial) -> tuple[Ending, ...]:
         subjects = stands or [*proposals(trial), incident]
         endings.append(Ending("escalated", (*_nothing(trial), *subjects), obstacle.why))
     return tuple(endings)
+
+
+def _answered(trial: Trial) -> tuple[Ending, ...]:
+    found, obstacle = endings(trial, _given_up_in_time(trial)), reach(trial.scenario)
+    if obstacle.kind == "budget":
+        found.append(Ending("escalated", (*_nothing(trial), trial.scenario.roles["incident"][0]), obstacle.why))
+    return tuple(found)
 
 
 def _cancelled(trial: Trial, incident: str, made: list[Reservation], stands: list[str]) -> list[Ending]:
@@ -153,8 +163,8 @@ def completion(trial: Trial, right_ending: bool) -> str:
     """Return how far the work came."""
     incident = trial.scenario.roles["incident"][0]
     made = rules.own_effects_on(trial.world.tables, incident)
-    done = trial.account is not None and trial.account.disposition == "completed"
-    if done and right_ending and len(made) == 1:
+    said = trial.account.disposition if trial.account is not None else ""
+    if right_ending and (said == "answered" or (said == "completed" and len(made) == 1)):
         return Completion.COMPLETE
     if open_dispatch(trial):
         return Completion.AWAITING_RECONCILIATION

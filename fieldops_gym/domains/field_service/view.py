@@ -42,9 +42,13 @@ TABLES: tuple[ViewTable, ...] = (
             ("covers", "it covers the machine's revision"),
             ("read", "it was read whole"),
             ("cited", "the draft cites it"),
+            ("withheld", "it is another tenant's"),
+            ("authority", "policy gives its source authority"),
+            ("conflicts", "another edition in force that covers the revision prescribes something else"),
+            ("orders", "its remark tells the reader what to do"),
         ),
         of.manual_features,
-        ("equipment",),
+        ("equipment", "statement", "policy", "draft"),
     ),
     ViewTable(
         "part",
@@ -97,7 +101,9 @@ TABLES: tuple[ViewTable, ...] = (
         of.person_features,
         (),
     ),
-    ViewTable("policy", len(rules.POLICIES), ("id", "operation", "rule", "text")),
+    ViewTable("policy", len(rules.POLICIES), ("id", "operation", "rule", "text", "value")),
+    ViewTable("statement", len(PEOPLE_SEATS) + 2, ("id", "person", "equipment", "topic", "value", "at")),
+    ViewTable("note", 2, ("id", "equipment", "manual", "text", "provenance", "age")),
     ViewTable(
         "draft",
         1,
@@ -162,7 +168,8 @@ PERSON_TABLES: tuple[ViewTable, ...] = (
     ),
     ViewTable("request", DECISIONS, ("id", "proposal", "hash", "person", "at")),
     ViewTable("person", 1, ("id", "title")),
-    ViewTable("message", rules.MAX_MESSAGES, ("id", "sender", "act", "about", "at", "note")),
+    ViewTable("knowledge", 2, ("id", "person", "equipment", "topic", "value")),
+    ViewTable("message", rules.MAX_MESSAGES, ("id", "sender", "person", "act", "about", "at", "note")),
 )
 
 
@@ -178,7 +185,12 @@ def opening(scenario: Scenario, world: World) -> tuple[Showing, ...]:
 def deliver(world: World, request: Request) -> tuple[Showing, ...]:
     """Return what a request shows to the person it is put before."""
     if request.kind != "approval":
-        return (Showing("message", world.tables["message"][request.ref], 0, world.version("message", request.ref)),)
+        heard = world.tables["message"][request.ref]
+        known = [key for key, fact in world.tables["knowledge"].items() if fact.person == heard.person]
+        return (
+            Showing("message", heard, 0, world.version("message", request.ref)),
+            *[Showing("knowledge", world.tables["knowledge"][key], 0, world.version("knowledge", key)) for key in known],
+        )
     asked = world.tables["request"][request.ref]
     plan = world.tables["proposal"][asked.proposal]
     return (

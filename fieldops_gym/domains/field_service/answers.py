@@ -1,0 +1,79 @@
+"""The truth about answers: what can be known by permitted means, and so what is right to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from fieldops_gym.core.domain import Ending
+from fieldops_gym.core.judging import Trial
+from fieldops_gym.core.scenario import Scenario
+from fieldops_gym.core.world import Tables
+from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service.records import Manual
+
+
+class Answer(NamedTuple):
+    """What is right to say: a disposition about a record, resting on editions that are read and cited."""
+
+    disposition: str
+    subject: str
+    cites: tuple[str, ...]
+    why: str
+
+
+def known_by(tables: Tables, equipment: str) -> str:
+    """Return the person who can tell the machine's revision, '' for nobody."""
+    return next((k.person for k in tables["knowledge"].values() if k.equipment == equipment and k.topic == "revision"), "")
+
+
+def revision_of(tables: Tables, equipment: str) -> int:
+    """Return the revision that permitted means can find: the registry's, or a person's; 0 for none."""
+    told = (k.value for k in tables["knowledge"].values() if k.equipment == equipment and k.topic == "revision")
+    return tables["equipment"][equipment].revision or next(told, 0)
+
+
+def right_answer(tables: Tables, roles: Mapping[str, tuple[str, ...]], *, told: bool = True) -> Answer:
+    """Return the right answer; without `told`, that of somebody whom nobody has told the revision."""
+    machine = tables["equipment"][roles["equipment"][0]]
+    revision = revision_of(tables, machine.id) if told else machine.revision
+    own: list[Manual] = [tables["manual"][key] for key in tables["family"][machine.family].manuals]
+    in_force = [m for m in own if m.tenant == machine.tenant and rules.is_current(m)]
+    if not in_force:
+        return Answer("needs_information", machine.family, (), "the family has no edition in force")
+    if not revision:
+        return Answer("needs_information", machine.id, (), "the machine's revision cannot be found out")
+    fitting = [m for m in in_force if rules.applies(m, revision)]
+    if not fitting:
+        return Answer("needs_information", machine.family, (), "no edition in force covers the machine's revision")
+    if len({m.remedy for m in fitting}) > 1:
+        source = tables["policy"]["pol-sources"].value
+        rightful = [m for m in fitting if source and m.source == source]
+        if len(rightful) != 1:
+            cites = tuple(sorted(m.id for m in fitting))
+            return Answer("escalated", roles["incident"][0], cites, "two editions in force conflict, and neither has authority")
+        fitting = rightful
+    return Answer("answered", fitting[0].id, (fitting[0].id,), "the edition in force for the machine's revision")
+
+
+def calls_needed(scenario: Scenario) -> int:
+    """Return the fewest calls in which a rule-abiding seat can answer."""
+    answer = right_answer(scenario.start, scenario.roles)
+    machine = scenario.start["equipment"][scenario.roles["equipment"][0]]
+    calls = 3 + 2 * len(answer.cites)
+    if not machine.revision and answer.subject != machine.family:
+        calls += 2
+    if answer.disposition == "escalated" or scenario.start["policy"]["pol-sources"].value:
+        calls += 2
+    return calls
+
+
+def endings(trial: Trial, given_up: bool) -> list[Ending]:
+    """Return the right endings of a request for an answer; `given_up` says that what is open may be given up by now."""
+    start, roles = trial.world.start, trial.scenario.roles
+    right = right_answer(start, roles)
+    found = [Ending(right.disposition, (right.subject,), right.why)]
+    if known_by(start, roles["equipment"][0]) and not trial.world.tables["statement"] and given_up:
+        unknown = right_answer(start, roles, told=False)
+        found.append(Ending(unknown.disposition, (unknown.subject,), "who knows the revision did not tell it in time"))
+    return found
