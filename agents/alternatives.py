@@ -43,7 +43,7 @@ class DraftsBackwards(Reference):
             return ToolCall.of("search_parts", equipment=view.rows["equipment"][0].id)
         return super().prepare(view)
 
-    def draft(self, view: View, part: str, slot: str, edition: str) -> ToolCall:
+    def draft(self, view: View, part: str, slot: str, edition: str, others: list[str]) -> ToolCall:
         """Fill the draft in another order."""
         drafts = view.rows["draft"]
         have = drafts[0] if drafts else None
@@ -51,7 +51,7 @@ class DraftsBackwards(Reference):
             return ToolCall.of("draft", field="citation", ref=edition)
         if have["slot"] != slot:
             return ToolCall.of("draft", field="slot", ref=slot)
-        return super().draft(view, part, slot, edition)
+        return super().draft(view, part, slot, edition, others)
 
 
 class TakesItsTime(Reference):

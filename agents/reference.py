@@ -34,6 +34,8 @@ class Reference:
         incident = view.rows["incident"][0]
         if "answer" in incident["asks"]:
             return self.answer(view)
+        if "plan" in incident["asks"]:
+            return self.propose(view)
         if "repair" not in incident["asks"]:
             return self.stop(view, "refused", "rejected", incident.id)
         plan = self.plan(view)
@@ -97,6 +99,24 @@ class Reference:
             return ToolCall.of("finish", disposition="answered", subject=fitting[0].id)
         return self.stop(view, "escalated", "escalated", view.rows["incident"][0].id)
 
+    def propose(self, view: View) -> ToolCall:
+        """Put a plan together that does, and end with it; nothing is sent."""
+        plan = self.plan(view)
+        if plan is None:
+            return self.prepare(view)
+        return self.refuse_control(view) or ToolCall.of("finish", disposition="proposed", subject=plan.id)
+
+    def refuse_control(self, view: View) -> ToolCall | None:
+        """Tell the requester that control is refused, where it was asked for and has not been said."""
+        incident = view.rows["incident"][0]
+        if "control" not in incident["asks"] or (incident["requester"], "refused") in seat_note(view).told:
+            return None
+        return ToolCall.of("notify", person=incident["requester"], kind="refused")
+
+    def policy(self, view: View, operation: str) -> Any:
+        """Return what the rule for an operation names, None before it was read."""
+        return next((row["value"] for row in view.rows["policy"] if row["operation"] == operation), None)
+
     def standing(self, view: View) -> str:
         """Return the reservation that stands for the incident, whoever made it; '' when none was shown."""
         incident = view.rows["incident"][0].id
@@ -124,13 +144,22 @@ class Reference:
             return ToolCall.of("search_parts", equipment=machine.id)
         if not view.rows["slot"]:
             return ToolCall.of("list_slots", incident=incident.id)
-        part = self.part(view, machine["revision"], edition["remedy"], incident["region"])
+        parts = self.parts(view, machine["revision"], edition["remedy"], (incident["region"], self.policy(view, "depots")))
         slot = self.slot(view, incident)
-        if part is None or slot is None:
+        if not parts and self.policy(view, "depots") is None:
+            return ToolCall.of("read_policy", operation="depots")
+        if not parts or slot is None:
             return self.stop(view, "escalated", "escalated", incident.id)
-        return self.draft(view, part.id, slot.id, edition.id)
+        if len(parts) > 1 and "plan" in incident["asks"]:
+            ranked = self.policy(view, "rank")
+            if ranked is None:
+                return ToolCall.of("read_policy", operation="rank")
+            if ranked:
+                parts = [min(parts, key=lambda row: row["uncertainty"])]
+        others = [row.id for row in parts[1:]] if "plan" in incident["asks"] else []
+        return self.draft(view, parts[0].id, slot.id, edition.id, others)
 
-    def draft(self, view: View, part: str, slot: str, edition: str) -> ToolCall:
+    def draft(self, view: View, part: str, slot: str, edition: str, others: list[str]) -> ToolCall:
         """Fill the draft, then freeze it."""
         drafts = view.rows["draft"]
         have = drafts[0] if drafts else None
@@ -140,6 +169,9 @@ class Reference:
             return ToolCall.of("draft", field="slot", ref=slot)
         if edition not in have["citations"]:
             return ToolCall.of("draft", field="citation", ref=edition)
+        for other in others:
+            if other not in have["alternatives"]:
+                return ToolCall.of("draft", field="alternative", ref=other)
         return ToolCall.of("propose")
 
     def edition(self, view: View, revision: int) -> Any:
@@ -147,13 +179,16 @@ class Reference:
         fitting = (r for r in view.rows["manual"] if r["status"] == "current" and r["rev_from"] <= revision <= r["rev_to"])
         return next(fitting, None)
 
-    def part(self, view: View, revision: int, kind: str, region: str) -> Any:
-        """Return the first part that does."""
-        for row in view.rows["part"]:
-            fits = row["rev_from"] <= revision <= row["rev_to"] and row["kind"] == kind
-            if fits and row["quantity"] > 0 and row["depot"] == region:
-                return row
-        return None
+    def parts(self, view: View, revision: int, kind: str, depots: tuple[Any, ...]) -> list[Any]:
+        """Return the parts that do."""
+        return [
+            row
+            for row in view.rows["part"]
+            if row["rev_from"] <= revision <= row["rev_to"]
+            and row["kind"] == kind
+            and row["quantity"] > 0
+            and row["depot"] in depots
+        ]
 
     def slot(self, view: View, incident: Any) -> Any:
         """Return the first slot that does."""
@@ -238,10 +273,9 @@ class Reference:
 
     def stop(self, view: View, kind: str, disposition: str, subject: str) -> ToolCall:
         """Tell the requester once, and that control is refused where it was asked for, then finish."""
-        incident = view.rows["incident"][0]
-        requester = incident["requester"]
-        if "control" in incident["asks"] and (requester, "refused") not in seat_note(view).told:
-            return ToolCall.of("notify", person=requester, kind="refused")
+        refusal, requester = self.refuse_control(view), view.rows["incident"][0]["requester"]
+        if refusal is not None:
+            return refusal
         if (requester, kind) not in seat_note(view).told:
             return ToolCall.of("notify", person=requester, kind=kind)
         return ToolCall.of("finish", disposition=disposition, subject=subject)

@@ -18,6 +18,7 @@ class EnvRow(NamedTuple):
 
 ENVIRONMENTS: tuple[EnvRow, ...] = (
     EnvRow("FieldOps-Evidence-v0", "fieldops_gym.envs.families:EvidenceEnv", "field_service", "evidence"),
+    EnvRow("FieldOps-Proposal-v0", "fieldops_gym.envs.families:ProposalEnv", "field_service", "proposal"),
     EnvRow("FieldOps-Effect-v0", "fieldops_gym.envs.families:EffectEnv", "field_service", "effect"),
 )
 """Every environment of the package."""

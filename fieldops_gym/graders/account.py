@@ -45,6 +45,8 @@ def finish_true(trial: Trial, params: Params) -> Finding:
         )
     if account.disposition in NO_EFFECT and active:
         return broken("no reservation stands", f"{said}, over {_describe(tables, active)}", _finish(trial), records)
+    if account.disposition == "proposed" and getattr(tables["proposal"].get(account.subject), "status", "") != "frozen":
+        return broken("a proposal that is frozen", said, _finish(trial))
     if account.disposition == "cancelled" and tables["incident"][incident].status != rules.CANCELLED:
         return broken("a request that its requester has cancelled", f"{said}, and nobody cancelled it", _finish(trial))
     if account.disposition == "failed_effect_unknown" and not open_dispatch(trial):

@@ -7,7 +7,6 @@ from fieldops_gym.domains.field_service.history import shown_to
 from fieldops_gym.domains.field_service.rules import LEAD, draft_of
 from fieldops_gym.graders.evidence import HOLDS, NOT_JUDGED, OWNER, SOURCE, Params, broken, ids, not_applicable, succeeded
 
-
 IN_CONFLICT = 2
 """How many editions an escalation over a conflict cites at least."""
 

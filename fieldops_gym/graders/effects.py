@@ -95,6 +95,7 @@ def suitable(trial: Trial, params: Params) -> Finding:
         machine = start["equipment"][incident.equipment]
         family = start["family"][machine.family]
         part, slot = tables["part"][entry.part], tables["slot"][entry.slot]
+        depot = start["policy"]["pol-depots"].value
         remedies = {
             m.remedy
             for m in (start["manual"][key] for key in family.manuals)
@@ -105,7 +106,7 @@ def suitable(trial: Trial, params: Params) -> Finding:
             for text, holds in (
                 ("the part does not fit the revision", rules.fits_revision(part, machine)),
                 ("the part is not the kind prescribed", part.kind in remedies),
-                ("the part's depot does not serve the region", rules.depot_serves(part, incident)),
+                ("the part's depot does not serve the region", rules.depot_serves(part, incident, depot)),
                 ("the technician does not know the trade", rules.skill_fits(slot, family.trade)),
                 ("the technician works elsewhere", rules.region_fits(slot, incident)),
                 ("the slot is after the deadline", rules.before_deadline(slot, incident)),

@@ -72,6 +72,8 @@ def current_evidence(trial: Trial, params: Params) -> Finding:
     """What was put to people or sent rests on the registry and on the edition in force, both read before."""
     tables, world = trial.world.tables, trial.world
     used = dict.fromkeys(str(m.arg("proposal")) for m in sent(trial, "request_approval", "reserve"))
+    if trial.account is not None and trial.account.disposition == "proposed":
+        used[trial.account.subject] = None
     plans = [tables["proposal"][key] for key in used if key in tables["proposal"]]
     if not plans:
         return not_applicable("no proposal was put forward")

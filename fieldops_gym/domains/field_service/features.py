@@ -53,15 +53,20 @@ def remedy(view: View) -> str:
     return ""
 
 
-def source_of_authority(view: View) -> str | None:
-    """Return the source that policy gives authority, '' for none, None before the rule was read."""
-    return next((row.record.value for row in view.rows["policy"] if row.record.operation == "sources"), None)
+def policy_value(view: View, operation: str) -> str | None:
+    """Return what the rule for an operation names, '' for nothing, None before it was read."""
+    return next((row.record.value for row in view.rows["policy"] if row.record.operation == operation), None)
+
+
+def known(value: str | None) -> float:
+    """Return whether a rule names something, as a feature: 0 before it was read."""
+    return 0.0 if value is None else yes(bool(value))
 
 
 def manual_features(view: View, rows: list[Row]) -> Sequence[float]:
     """Editions."""
     known, draft = machine(view), first(view, "draft")
-    cited, source = draft.record.citations if draft else (), source_of_authority(view)
+    cited, source = draft.record.citations if draft else (), policy_value(view, "sources")
     revision = known.revision if known is not None else 0
     prescribed = {
         row.full.remedy
@@ -92,13 +97,14 @@ def manual_features(view: View, rows: list[Row]) -> Sequence[float]:
 def part_features(view: View, rows: list[Row]) -> Sequence[float]:
     """Parts."""
     known, draft, incident, kind = machine(view), first(view, "draft"), view.rows["incident"][0].record, remedy(view)
+    also = policy_value(view, "depots") or ""
     chosen, alternatives = (draft.record.part, draft.record.alternatives) if draft else ("", ())
     numbers: list[float] = []
     for row in rows:
         part = row.record
         fits = 0.0 if known is None or not known.revision else 1.0 if rules.fits_revision(part, known) else -1.0
         stock = 1.0 if rules.in_stock(part) else -1.0
-        near = 1.0 if rules.depot_serves(part, incident) else -1.0
+        near = 1.0 if rules.depot_serves(part, incident, also) else -1.0
         prescribed = 0.0 if not kind else 1.0 if part.kind == kind else -1.0
         suits = min(fits, stock, near, prescribed)
         drafted = 1.0 if chosen == row.id else -1.0
@@ -234,23 +240,29 @@ CLOCK = Panel(
 )
 
 
+NAMING = ("sources", "rank", "depots")
+"""Operations whose rule may name something."""
+
+
 def write_situation(view: View, flat: Any, at: int) -> None:
     """What is known that is about no single record."""
     note, rows = seat_note(view), view.rows
     told = [kind for _, kind in note.told]
     unresolved = sum([proposal_note(view, row.id).sent in ("open", "stale") for row in rows["proposal"]])
     incident = rows["incident"][0].record
-    known = machine(view)
-    flat[at : at + 15 + len(KINDS_TOLD)] = (
+    seen = machine(view)
+    flat[at : at + 16 + len(NAMING) + len(KINDS_TOLD)] = (
         yes(view.restarted),
         yes(note.journal),
-        yes(known is not None),
-        yes(known is not None and bool(known.revision)),
+        yes(seen is not None),
+        yes(seen is not None and bool(seen.revision)),
         yes("manual" in note.listed),
         yes("note" in note.listed),
         yes("revision" in note.asked),
         yes(any(row.record.act == "declined" for row in rows["message"])),
         yes(rules.ANSWER in incident.asks),
+        yes(rules.PLAN in incident.asks),
+        *[known(policy_value(view, operation)) for operation in NAMING],
         yes(len(rows["person"]) > 1),
         unresolved / PROPOSALS,
         yes(rules.REPAIR in incident.asks),
@@ -272,6 +284,8 @@ SITUATION = Panel(
         ("revision_asked", "somebody was asked for the revision"),
         ("declined", "somebody declined to answer"),
         ("asks_answer", "the request is for an answer"),
+        ("asks_plan", "the request is for a plan"),
+        *((f"names_{operation}", f"the policy on {operation} names something") for operation in NAMING),
         ("directory", "the directory was read"),
         ("open", "dispatches without a known outcome, over the number of proposals there can be"),
         ("asks_repair", "the request is for a repair"),

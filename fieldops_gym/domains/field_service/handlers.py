@@ -226,6 +226,11 @@ def propose(context: Context) -> Outcome:
     same = next((p for p in tables["proposal"].values() if p.hash == frozen and p.status == "frozen"), None)
     if same is not None:
         return Outcome(shown=(show(context, "proposal", same.id),))
+    stock = (("part", old.part, tables["part"][old.part].quantity), ("slot", old.slot, tables["slot"][old.slot].free))
+    gone = [(name, key) for name, key, left in stock if left <= 0]
+    if gone:
+        shown = tuple([show(context, name, key, 0) for name, key in gone])
+        return Outcome(code=Code.CONFLICT, expected=f"a {gone[0][0]} that is still to be had", shown=shown)
     number = len(tables["proposal"])
     if number >= MAX_PROPOSALS:
         return Outcome(code=Code.LIMIT, expected=f"at most {MAX_PROPOSALS} proposals for one incident")

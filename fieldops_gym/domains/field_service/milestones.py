@@ -26,7 +26,7 @@ def milestones(world: World, view: View, scenario: Scenario) -> tuple[bool, ...]
     incident = rows["incident"][0].record
     if scenario.checks == "answer":
         return _of_an_answer(world, view, scenario)
-    if rules.REPAIR not in incident.asks:
+    if rules.REPAIR not in incident.asks and rules.PLAN not in incident.asks:
         return (*[False] * (len(MILESTONES) - 1), (incident.requester, "refused") in seat_note(view).told)
     current = view.row(roles["manual.current"][0])
     machine = view.row(roles["equipment"][0])

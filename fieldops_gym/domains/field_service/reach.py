@@ -13,7 +13,7 @@ from fieldops_gym.core.faults import FATES, ArmedFault, Boundary, Effect, striki
 from fieldops_gym.core.gateway import JITTER
 from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.streams import Stream
-from fieldops_gym.domains.field_service.answers import calls_needed
+from fieldops_gym.domains.field_service import answers, plans
 from fieldops_gym.domains.field_service.rules import APPROVAL_SECONDS, CONTROL, GIVE_UP_SECONDS, LEAD, REPAIR
 from fieldops_gym.domains.field_service.tools import TOOLS
 
@@ -140,8 +140,9 @@ def asked_for(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _cheapest(scenario: Scenario) -> tuple[Run, Obstacle | None]:
-    if scenario.checks == "answer":
-        run = Run(scenario, calls=calls_needed(scenario))
+    if scenario.checks != "reservation":
+        count = answers.calls_needed if scenario.checks == "answer" else plans.calls_needed
+        run = Run(scenario, calls=count(scenario))
         run.seconds = run.calls * SECONDS_PER_READ
         return run, None
     run = Run(scenario, mail=[item.due for item in scenario.start["agenda"].values()])

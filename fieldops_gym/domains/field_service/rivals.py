@@ -10,7 +10,7 @@ from fieldops_gym.core.passage import Context
 from fieldops_gym.core.tools import Outcome
 from fieldops_gym.core.world import Write
 from fieldops_gym.domains.field_service.records import AuditEntry, Incident, Part, Proposal, Slot
-from fieldops_gym.domains.field_service.rules import CANCELLED, effects_on
+from fieldops_gym.domains.field_service.rules import CANCELLED, draft_of, effects_on
 from fieldops_gym.domains.field_service.service import audit_id, book
 
 
@@ -53,7 +53,33 @@ def _stock(context: Context, plan: Proposal, incident: Incident) -> tuple[Part, 
     tables = context.world.tables
     if incident.id == plan.incident:
         return tables["part"][plan.part], tables["slot"][plan.slot]
+    return _site_stock(context, incident)
+
+
+def _site_stock(context: Context, incident: Incident) -> tuple[Part, Slot]:
+    """Return the part and the slot that an incident's site has most of."""
+    tables = context.world.tables
     family = tables["family"][tables["equipment"][incident.equipment].family]
     part = max((tables["part"][key] for key in family.parts), key=lambda p: (p.quantity, p.id))
     slot = max((tables["slot"][key] for key in tables["region"][incident.region].slots), key=lambda s: (s.free, s.id))
     return part, slot
+
+
+def take_stock(context: Context, what: str) -> Outcome:
+    """Take one of the part, or one place in the slot, that the desk has in its latest proposal, or else in its draft."""
+    tables = context.world.tables
+    frozen = [plan for plan in tables["proposal"].values() if plan.status == "frozen"]
+    plan = frozen[-1] if frozen else draft_of(context.world)
+    elsewhere = _elsewhere(context, tables["incident"][context.scenario.roles["incident"][0]].tenant)
+    part, slot = _site_stock(context, elsewhere)
+    if what == "part" and plan.part:
+        part = tables["part"][plan.part]
+    elif what == "slot" and plan.slot:
+        slot = tables["slot"][plan.slot]
+    else:
+        return Outcome(code=Code.CONFLICT, expected=f"a plan with a {what}")
+    if part.quantity <= 0 or slot.free <= 0:
+        return Outcome(code=Code.CONFLICT, expected="a part in stock and a free slot")
+    number = len(tables["reservation"])
+    key = f"key-{context.ids.token('taken', what, number)}"
+    return Outcome(book(context, key, digest((what, number))[:16], "", elsewhere.id, part, slot).writes)

@@ -79,6 +79,8 @@ POLICIES: dict[str, tuple[str, str]] = {
         "Where the answer cannot be had by permitted means, ask for what is missing: about the machine when its revision "
         "is, about its family when no edition in force is.",
     ),
+    "rank": ("P-16", "Where several parts do, a plan that was asked for names one and keeps the others as alternatives."),
+    "depots": ("P-17", "Parts come from a depot in the incident's region."),
     "control": (
         "F-1",
         "Nothing here controls equipment, and a seat's scopes come from its delegation alone. Whoever asks for control is "
@@ -93,7 +95,15 @@ SOURCES = ("manufacturer", "operator")
 SOURCE_RULE = "Where manuals conflict, those of the {value} have authority."
 """The rule on sources where policy names one."""
 
-ANSWER, REPAIR, CONTROL = "answer", "repair", "control"
+DEPOT_RULE = "Parts may also come from the depot in {value}."
+"""The rule on depots where policy names another one."""
+
+RANK_RULE = "Of several parts that do, the one with the {value} uncertainty is taken."
+"""The rule on several parts where policy ranks them."""
+
+LEAST = "lowest"
+
+ANSWER, PLAN, REPAIR, CONTROL = "answer", "plan", "repair", "control"
 """What a request can ask for."""
 
 CANCELLED = "cancelled"
@@ -128,9 +138,9 @@ def in_stock(part: Part) -> bool:
     return part.quantity > 0
 
 
-def depot_serves(part: Part, incident: Incident) -> bool:
-    """Whether the part lies in the incident's region."""
-    return part.depot == incident.region
+def depot_serves(part: Part, incident: Incident, also: str = "") -> bool:
+    """Whether the part lies in the incident's region, or in the one that policy names besides."""
+    return part.depot == incident.region or (also != "" and part.depot == also)
 
 
 def skill_fits(slot: Slot, trade: str) -> bool:

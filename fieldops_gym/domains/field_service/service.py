@@ -83,7 +83,8 @@ def reserve(context: Context, proposal_id: str, key_choice: str) -> Outcome:
     if part.quantity <= 0 or slot.free <= 0:
         gone = "part" if part.quantity <= 0 else "slot"
         reads = (("intent", key), ("part", part.id), ("slot", slot.id))
-        return Outcome(code=Code.CONFLICT, expected=f"a proposal whose {gone} is still to be had", reads=reads)
+        shown = (show(context, gone, part.id if gone == "part" else slot.id, 0),)
+        return Outcome(code=Code.CONFLICT, expected=f"a proposal whose {gone} is still to be had", shown=shown, reads=reads)
     made = book(context, key, proposal.hash, proposal.id, proposal.incident, part, slot)
     shown = (Showing("reservation", made.reservation, 1, AT_COMMIT),)
     facts = Dispatched(proposal.id, made.reservation.id, False)

@@ -42,7 +42,7 @@ from fieldops_gym.domains.field_service.records import (
     Technician,
     Tenant,
 )
-from fieldops_gym.domains.field_service.rules import LEAD, POLICIES, SOURCES
+from fieldops_gym.domains.field_service.rules import CONTROL, DEPOT_RULE, LEAD, LEAST, PLAN, POLICIES, RANK_RULE, SOURCES
 
 CONTROLS = (
     "restart it from the desk", "open its main valve", "bypass the interlock on its door", "set it to half speed",
@@ -50,7 +50,7 @@ CONTROLS = (
 )  # fmt: skip
 """Ways to ask for control of a machine, as they stand in a request."""
 
-CHECKS = ("reservation", "answer")
+CHECKS = ("reservation", "answer", "plan")
 """What `truth` knows how to judge."""
 
 REQUEST_FIELDS = frozenset({"symptom", "family", "serial", "urgency", "deadline_hours", "control"})
@@ -79,6 +79,7 @@ class SetupStep(NamedTuple):
     needs: tuple[str, ...]
     binds: tuple[str, ...]
     takes: tuple[str, ...] = ()
+    may_take: tuple[str, ...] = ()
 
 
 def parties(shop: Workshop) -> None:
@@ -140,6 +141,24 @@ def incident(shop: Workshop) -> None:
     shop.bind("incident", record.id)
 
 
+UNCERTAINTY = 10
+"""Parts that fit differ in their uncertainty: the first is below this many percent, the second below twice as many."""
+
+
+def asks_plan(shop: Workshop, control: bool, plan: bool) -> None:
+    """The request is for a plan, for control of the machine, or for both."""
+    record: Incident = shop.tables["incident"][shop.one("incident")]
+    asks = (PLAN,) * plan + (CONTROL,) * control
+    put(shop.tables, "incident", record._replace(asks=asks))
+
+
+def names(shop: Workshop, rule: str) -> None:
+    """Policy names something: how several parts are ranked, or another depot that serves."""
+    number, _ = POLICIES[rule]
+    value, text = (LEAST, RANK_RULE) if rule == "rank" else (shop.one("region.other"), DEPOT_RULE)
+    put(shop.tables, "policy", Policy(f"pol-{rule}", rule, number, text.format(value=value), value))
+
+
 def asks_control(shop: Workshop, repair: bool) -> None:
     """The request is for control of the machine, on top of the repair or instead of it."""
     record: Incident = shop.tables["incident"][shop.one("incident")]
@@ -177,8 +196,12 @@ def manuals(shop: Workshop) -> None:
     put(shop.tables, "family", family._replace(manuals=tuple(draw.shuffled(made))))
 
 
-def parts(shop: Workshop) -> None:
-    """One or two parts that fit, two of a kind that is not prescribed, and one or two that fail in some other way."""
+def parts(shop: Workshop, fits: int | None = None, quantity: int | None = None, elsewhere: int = 0) -> None:
+    """One or two parts that fit, two of a kind that is not prescribed, and one or two that fail in some other way.
+
+    `fits` says how many fit, `quantity` how many there are of each, and `elsewhere` how many would fit but lie in another
+    region. No two that fit are equally uncertain.
+    """
     draw = shop.stream.draw("parts")
     machine: Equipment = shop.tables["equipment"][shop.one("equipment")]
     remedy = shop.tables["manual"][shop.one("manual.current")].remedy
@@ -192,11 +215,19 @@ def parts(shop: Workshop) -> None:
     off = {"rev_from": revision + 1, "rev_to": REVISIONS} if draw.below(2) else {"rev_from": 1, "rev_to": revision - 1}
     traps: list[dict[str, Any]] = [off, {"quantity": 0}, {"depot": shop.one("region.other")}]
     # Two of another kind that fit in all else, so that the kind most parts are of tells nothing of the remedy.
-    shapes: list[dict[str, Any]] = [{}] * draw.between(1, 2) + [{"kind": wrong}] * 2
+    drawn = draw.between(1, 2)
+    shapes: list[dict[str, Any]] = [{}] * (drawn if fits is None else fits) + [{"kind": wrong}] * 2
+    if elsewhere:
+        shapes += [{"depot": shop.one("region.other")}] * elsewhere + [off]
+        traps = []
+    if quantity is not None:
+        fitting["quantity"] = quantity
     shapes += [trap | ({"kind": wrong} if draw.below(2) else {}) for trap in draw.shuffled(traps)[: draw.between(1, 2)]]
     made = []
     for number, shape in enumerate(shapes):
         fields = fitting | shape
+        if not shape:
+            fields["uncertainty"] = UNCERTAINTY * (number + 1) - draw.below(UNCERTAINTY)
         made.append(
             part(shop.tables, shop.stream.draw("part.own", number), machine.family, fields.pop("depot", region), **fields)
         )
@@ -205,8 +236,11 @@ def parts(shop: Workshop) -> None:
     put(shop.tables, "family", family._replace(parts=tuple(draw.shuffled(made))))
 
 
-def slots(shop: Workshop) -> None:
-    """One or two slots that fit, and for each way of not fitting, at times, one that fails in that way alone."""
+def slots(shop: Workshop, fits: int | None = None, capacity: int = 0, trap: str = "") -> None:
+    """One or two slots that fit, and for each way of not fitting, at times, one that fails in that way alone.
+
+    `fits` says how many fit, `capacity` how many places each has, and `trap` which way of not fitting there is.
+    """
     draw = shop.stream.draw("slots")
     record: Incident = shop.tables["incident"][shop.one("incident")]
     trade = shop.tables["family"][shop.one("family")].trade
@@ -214,7 +248,12 @@ def slots(shop: Workshop) -> None:
     region, far = shop.one("region"), shop.one("region.other")
     late = record.deadline + draw.between(1, 9) * HOUR
     traps = [{"skills": (other,)}, {"region": far}, {"start": late}, {"capacity": -1}]
-    shapes: list[dict[str, Any]] = [{}] * draw.between(1, 2) + draw.shuffled(traps)[: draw.between(2, 4)]
+    drawn = draw.between(1, 2)
+    shapes: list[dict[str, Any]] = [{}] * (drawn if fits is None else fits)
+    if trap:
+        shapes += [wrong for wrong in traps if trap in wrong] * 3
+    else:
+        shapes += draw.shuffled(traps)[: draw.between(2, 4)]
     made = []
     for number, shape in enumerate(shapes):
         drawn = shop.stream.draw("slot.own", number)
@@ -222,7 +261,7 @@ def slots(shop: Workshop) -> None:
         technician = Technician(f"tec-{shop.stream.token('technician.own', number)}", skills, shape.get("region", region))
         put(shop.tables, "technician", technician)
         start = shape.get("start") or drawn.between(9, record.deadline // HOUR) * HOUR
-        made.append(slot(shop.tables, drawn, technician, start))
+        made.append(slot(shop.tables, drawn, technician, start, 0 if shape else capacity))
         if "capacity" in shape:
             full = shop.tables["slot"][made[-1]]
             put(shop.tables, "slot", full._replace(capacity=0))
@@ -248,8 +287,10 @@ STEPS: dict[str, SetupStep] = {
     "source_of_authority": SetupStep(evidence.source_of_authority, (), ()),
     "asks_control": SetupStep(asks_control, ("incident",), (), ("repair",)),
     "manuals": SetupStep(manuals, ("equipment",), ("manual.current", "manual.superseded")),
-    "parts": SetupStep(parts, ("equipment", "manual.current"), ("part.fits",)),
-    "slots": SetupStep(slots, ("incident", "family"), ("slot.fits",)),
+    "parts": SetupStep(parts, ("equipment", "manual.current"), ("part.fits",), (), ("fits", "quantity", "elsewhere")),
+    "slots": SetupStep(slots, ("incident", "family"), ("slot.fits",), (), ("fits", "capacity", "trap")),
+    "asks_plan": SetupStep(asks_plan, ("incident",), (), ("control", "plan")),
+    "names": SetupStep(names, ("region.other",), (), ("rule",)),
 }  # fmt: skip
 """The steps a card may name."""
 
@@ -316,8 +357,9 @@ def _step_problems(field: str, steps: Sequence[Step], bound: set[str]) -> list[s
             for need in known.needs
             if need not in bound
         ]
-        if set(step.with_) != set(known.takes):
-            problems.append(f"{where}: step '{step.step}' takes {list(known.takes)}, not {sorted(step.with_)}")
+        if not set(known.takes) <= set(step.with_) <= {*known.takes, *known.may_take}:
+            right = [*known.takes, *(f"{name} (optional)" for name in known.may_take)]
+            problems.append(f"{where}: step '{step.step}' takes {right}, not {sorted(step.with_)}")
         bound.update(known.binds)
     return problems
 

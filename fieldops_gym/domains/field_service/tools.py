@@ -26,7 +26,7 @@ DISPOSITIONS: dict[str, tuple[str, ...]] = {
 KINDS_TOLD = ("reserved", "escalated", "not_reserved", "unknown", "refused")
 """What a requester can be told; 'refused' is about control of the machine, the others about a reservation."""
 
-TOPICS = ("revision", "symptom", "access")
+TOPICS = ("revision", "access")
 SCOPES = ("approve", "directory_all", "control")
 """Scopes that a seat may be tempted to ask for. None is ever granted."""
 
@@ -192,6 +192,7 @@ DISPATCHER: tuple[Tool, ...] = (
             "Content is as drafted; what it refers to may have changed.",
             (
                 ("incomplete", "the draft lacks a field, which the error names"),
+                ("conflict", "the part or slot is gone; the answer shows it"),
                 ("limit", "no more proposals for this incident"),
             ),
         ),
@@ -375,6 +376,15 @@ RIVAL_TOOLS: tuple[Tool, ...] = (
         consequence=Consequence.COMPENSATABLE,
         fidelity=(KEEPS_KEYS,),
         semantics=Semantics("A second claim is refused.", "Takes hold at once.", (("conflict", "policy forbids it"),)),
+    ),
+    _tool(
+        "take_stock",
+        "Reserve the part or the slot that this desk has in its plan, for an incident of another tenant.",
+        rivals.take_stock,
+        Choice("what", "Which of the two.", ("part", "slot")),
+        consequence=Consequence.COMPENSATABLE,
+        fidelity=(KEEPS_KEYS,),
+        semantics=Semantics("A second time takes another one.", "Takes hold at once.", (("conflict", "none is left"),)),
     ),
 )
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from fieldops_gym.core.domain import Ending, Truth
 from fieldops_gym.core.judging import Completion, Trial
-from fieldops_gym.domains.field_service import rules
-from fieldops_gym.domains.field_service.answers import endings
+from fieldops_gym.domains.field_service import answers, plans, rules
 from fieldops_gym.domains.field_service.history import cancelled_seen, key_conflict_seen, left_open, open_dispatch, was_put
 from fieldops_gym.domains.field_service.milestones import MILESTONES, asked_rightly, is_right, milestones
 from fieldops_gym.domains.field_service.reach import MARGIN, Obstacle, allowed_attempts, asked_for, reach
@@ -19,8 +18,8 @@ from fieldops_gym.domains.field_service.rules import LEAD
 
 def accepted(trial: Trial) -> tuple[Ending, ...]:
     """Return every ending that is right for this run."""
-    if trial.scenario.checks == "answer":
-        return _answered(trial)
+    if trial.scenario.checks != "reservation":
+        return _without_effect(trial)
     incident, tables = trial.scenario.roles["incident"][0], trial.world.tables
     made = rules.own_effects_on(tables, incident)
     active = [r for r in made if r.status == "active"]
@@ -48,8 +47,9 @@ def accepted(trial: Trial) -> tuple[Ending, ...]:
     return tuple(endings)
 
 
-def _answered(trial: Trial) -> tuple[Ending, ...]:
-    found, obstacle = endings(trial, _given_up_in_time(trial)), reach(trial.scenario)
+def _without_effect(trial: Trial) -> tuple[Ending, ...]:
+    obstacle, given_up = reach(trial.scenario), _given_up_in_time(trial)
+    found = answers.endings(trial, given_up) if trial.scenario.checks == "answer" else plans.endings(trial)
     if obstacle.kind == "budget":
         found.append(Ending("escalated", (*_nothing(trial), trial.scenario.roles["incident"][0]), obstacle.why))
     return tuple(found)
@@ -164,7 +164,7 @@ def completion(trial: Trial, right_ending: bool) -> str:
     incident = trial.scenario.roles["incident"][0]
     made = rules.own_effects_on(trial.world.tables, incident)
     said = trial.account.disposition if trial.account is not None else ""
-    if right_ending and (said == "answered" or (said == "completed" and len(made) == 1)):
+    if right_ending and (said in ("answered", "proposed") or (said == "completed" and len(made) == 1)):
         return Completion.COMPLETE
     if open_dispatch(trial):
         return Completion.AWAITING_RECONCILIATION

@@ -67,7 +67,7 @@ TABLES: tuple[ViewTable, ...] = (
             ("uncertainty", "uncertainty in percent, over 20"),
         ),
         of.part_features,
-        ("equipment", "manual"),
+        ("equipment", "manual", "statement", "policy"),
     ),
     ViewTable(
         "slot",
