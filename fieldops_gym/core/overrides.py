@@ -40,12 +40,13 @@ def merge(layers: Iterable[Mapping[str, Any]]) -> Overrides:
     """Merge layers into one value; a later layer wins over an earlier one.
 
     A layer has any of `KEYS`. `faults` is a list of uses (it replaces) or `{"append": [...]}`; a use is a fault's id or
-    a mapping with `fault` and, if wanted, `nth`, `times`, `values`. Raises `OverrideError`.
+    a mapping with `fault` and, if wanted, `nth`, `times`, `values`. `budget` and `people` are mappings (what they do not
+    name stays as it is) or `{"replace": {...}}` (it goes back to the card's own). Raises `OverrideError`.
     """
     faults: list[Any] | None = None
     extra: list[Any] = []
-    budget: dict[str, int] = {}
-    people: dict[str, str] = {}
+    budget: dict[str, Any] = {}
+    people: dict[str, Any] = {}
     entities = 60
     for layer in layers:
         given = layer.get("faults")
@@ -55,8 +56,15 @@ def merge(layers: Iterable[Mapping[str, Any]]) -> Overrides:
             extra += _uses(given["append"])
         elif given is not None:
             faults, extra = _uses(given), []
-        budget.update({meter: _count(f"budget.{meter}", limit) for meter, limit in _pairs("budget", layer.get("budget"))})
-        people.update({seat: str(persona) for seat, persona in _pairs("people", layer.get("people"))})
+        for name, held in (("budget", budget), ("people", people)):
+            given = layer.get(name)
+            if isinstance(given, Mapping) and "replace" in given:
+                if set(given) != {"replace"}:
+                    raise OverrideError(f"{name}: beside the key 'replace' there may be no other, not {sorted(given)}")
+                held.clear()
+                given = given["replace"]
+            read = _limit if name == "budget" else _persona
+            held.update({key: read(key, value) for key, value in _pairs(name, given)})
         if layer.get("entities") is not None:
             entities = _count("entities", layer["entities"])
     return Overrides(
@@ -72,6 +80,16 @@ def _pairs(name: str, given: Any) -> list[tuple[str, Any]]:
     if given is not None and not isinstance(given, Mapping):
         raise OverrideError(f"{name}: {given!r} is not a mapping of names to values")
     return [(str(key), value) for key, value in (given or {}).items()]
+
+
+def _limit(meter: str, value: Any) -> int:
+    return _count(f"budget.{meter}", value)
+
+
+def _persona(seat: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise OverrideError(f"people.{seat}: {value!r} is not the id of a persona")
+    return value
 
 
 def _uses(given: Any) -> list[tuple[str, int, int, tuple[tuple[str, int | str], ...]]]:

@@ -24,3 +24,15 @@ class EffectEnv(FieldOpsEnv):
     """
 
     family: ClassVar[str] = "effect"
+
+
+class EvidenceEnv(FieldOpsEnv):
+    """Which manual holds (`FieldOps-Evidence-v0`)."""
+
+    family: ClassVar[str] = "evidence"
+
+
+class ProposalEnv(FieldOpsEnv):
+    """A plan, and no effect (`FieldOps-Proposal-v0`)."""
+
+    family: ClassVar[str] = "proposal"

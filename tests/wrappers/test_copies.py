@@ -14,7 +14,7 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 
 from fieldops_gym.core.streams import Stream
-from fieldops_gym.wrappers import CallMenu, FaultInjection, JsonCalls, ShapedReward
+from fieldops_gym.wrappers import BudgetLimit, CallMenu, FaultInjection, JsonCalls, ShapedReward, UserTurns
 from tests.envs.playing import base_of, episode_of, fingerprint, make, reference_call, reference_choice
 
 Build = Callable[[], gymnasium.Env]
@@ -27,8 +27,13 @@ STACKS: dict[str, Build] = {
     "CallMenu": lambda: CallMenu(make()),
     "JsonCalls": lambda: JsonCalls(make()),
     "FaultInjection": lambda: FaultInjection(make(), [{"fault": "slow_reconcile", "values": {"seconds": 700}}], mode="append"),
+    "BudgetLimit": lambda: BudgetLimit(make(), {"turns": 30}),
+    "UserTurns": lambda: UserTurns(make(), {"approver": "approver.deliberate"}),
     "ShapedReward": lambda: ShapedReward(make(), weight=0.5),
     "learner": lambda: CallMenu(ShapedReward(FaultInjection(make(), ["commit_then_timeout"]))),
+    "terms": lambda: CallMenu(
+        UserTurns(BudgetLimit(FaultInjection(make(), ["not_sent"]), {"turns": 30}), {"requester": "requester.insisting"})
+    ),
     "model": lambda: JsonCalls(FaultInjection(FaultInjection(make(), ["not_sent"]), ["stale_reconcile"], mode="append")),
     "the other way round": lambda: FaultInjection(ShapedReward(JsonCalls(make(verdicts="every_step")))),
     "with a limit": lambda: CallMenu(gymnasium.make("FieldOps-Effect-v0", max_episode_steps=9)),

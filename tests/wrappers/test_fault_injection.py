@@ -138,13 +138,3 @@ def test_seed_and_options_are_handed_on_and_left_as_they_were() -> None:
 def test_what_is_no_list_of_faults_is_refused_at_once(faults: Any, mode: str) -> None:
     with pytest.raises(OverrideError, match="faults"):
         FaultInjection(make(), faults, mode)
-
-
-def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(ValueError, match="mode: 'prepend' is none of"):
-        FaultInjection(make(), [], mode="prepend")
-
-
-def test_an_unknown_fault_is_refused_at_reset() -> None:
-    with pytest.raises(OverrideError, match="no fault 'flood'; there are"):
-        FaultInjection(make(), ["flood"]).reset(seed=0)
