@@ -14,8 +14,9 @@ from rich.text import Text
 
 from fieldops_gym.core.judging import Outcome
 from fieldops_gym.evaluation.report import SEVERITIES
+from fieldops_gym.evaluation.rulings import Ruling
 from fieldops_gym.evaluation.show_source import Background, Heading, Shown
-from fieldops_gym.evaluation.timeline import Row, RowKind, Ruling
+from fieldops_gym.evaluation.timeline import Row, RowKind
 from fieldops_gym.evaluation.trials import TrialStatus
 
 LABEL = 10

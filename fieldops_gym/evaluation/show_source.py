@@ -23,7 +23,8 @@ from fieldops_gym.core.world import GENESIS, chain_digests, tables_digest
 from fieldops_gym.domains import DOMAINS
 from fieldops_gym.evaluation.evidence import printable
 from fieldops_gym.evaluation.results import read_rows
-from fieldops_gym.evaluation.timeline import Row, Ruling, rulings, rulings_of, timeline
+from fieldops_gym.evaluation.rulings import Ruling, rulings, rulings_of
+from fieldops_gym.evaluation.timeline import Row, timeline
 from fieldops_gym.evaluation.traces import FORMAT, Trace, TraceError, read_trace, rules_of
 from fieldops_gym.evaluation.trials import TrialRow
 from fieldops_gym.graders import grade, judge_so_far

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from fieldops_gym.core.calls import MESSAGES
 from fieldops_gym.core.canonical import plain
-from fieldops_gym.core.judging import Judged, Severity, Verdict
+from fieldops_gym.core.people import OUTSIDE
 from fieldops_gym.evaluation.evidence import call_text, printable
+from fieldops_gym.evaluation.rulings import Ruling
 from fieldops_gym.evaluation.traces import Trace
 
 QUIET = frozenset({"agenda", "meters", "persona"})
@@ -64,57 +65,6 @@ class Row(NamedTuple):
     cited: tuple[str, ...] = ()
 
 
-class Ruling(NamedTuple):
-    """A verdict for people. `severity` and `state` are words; `rule` is the text of the policy rule `policy`, if known."""
-
-    invariant: str
-    layer: str
-    severity: str
-    state: str
-    policy: str
-    rule: str
-    expected: str
-    actual: str
-    events: tuple[int, ...]
-    records: tuple[str, ...]
-
-    @property
-    def advisory(self) -> bool:
-        """Whether it counts for nothing."""
-        return self.severity == Severity.ADVISORY.name.lower()
-
-    @property
-    def broken(self) -> bool:
-        """Whether it is broken, advisory or not."""
-        return self.state == Judged.BROKEN.name.lower()
-
-
-def rulings(trace: Trace) -> tuple[Ruling, ...]:
-    """Return the verdicts that a trace holds; none when its trial was not judged."""
-    return tuple(_ruling(verdict) for verdict in trace.grade["verdicts"])
-
-
-def rulings_of(verdicts: Sequence[Verdict], rules: Mapping[str, str]) -> tuple[Ruling, ...]:
-    """Return a grader's own verdicts as rulings; `rules` gives the text of each policy rule by its id."""
-    named = (
-        {
-            **plain(v),
-            "state": v.state.name.lower(),
-            "severity": Severity(v.severity).name.lower(),
-            "rule": rules.get(v.policy, ""),
-        }
-        for v in verdicts
-    )
-    return tuple(_ruling(verdict) for verdict in named)
-
-
-def _ruling(verdict: Mapping[str, Any]) -> Ruling:
-    text = {name: printable(str(verdict.get(name, ""))) for name in Ruling._fields[:8]}
-    return Ruling(
-        **text, events=tuple(verdict["events"]), records=tuple(printable(f"{t} {key}") for t, key in verdict["records"])
-    )
-
-
 def timeline(
     trace: Trace,
     ruled: Sequence[Ruling] = (),
@@ -142,6 +92,7 @@ class _Teller:
         self._records: dict[tuple[str, str], Mapping[str, Any] | None] = {}
         self._began: dict[int, int] = {}
         self._said: dict[int, list[Any]] = {}
+        self._fired: set[str] = set()
         self._tell: dict[str, Callable[[Mapping[str, Any]], str]] = {
             RowKind.CALL: self._call,
             RowKind.RESULT: self._result,
@@ -163,7 +114,7 @@ class _Teller:
         """Return the row of the next event."""
         seq, at, kind = event["seq"], event["at"], event["kind"]
         tell = self._tell.get(kind)
-        text = printable(tell(event) if tell else self._other(event))
+        text = printable(tell(event) if tell else f"{kind}; {self._writes(event) or 'nothing was written'}")
         for write in event["writes"]:
             self._records[write["table"], write["id"]] = write["record"]
         known = RowKind(kind) if tell else RowKind.OTHER
@@ -184,43 +135,33 @@ class _Teller:
 
     def _result(self, event: Mapping[str, Any]) -> str:
         reply = event["data"]["reply"]
-        words = []
-        if reply["code"]:
-            path = f"{reply['path']}: " if reply["path"] else ""
-            why = f" [{path}{reply['expected']}]" if reply["expected"] else ""
-            words.append(f"{reply['code'].replace('_', ' ')}: {MESSAGES.get(reply['code'], '')}{why}")
-        facts = self._facts(reply["facts"], self._said.get(event["ref"], ()))
+        path = f"{reply['path']}: " if reply["path"] else ""
+        why = f" [{path}{reply['expected']}]" if reply["expected"] else ""
+        words = [f"{_spaced(reply['code'])}: {MESSAGES.get(reply['code'], '')}{why}"] if reply["code"] else []
+        facts = _facts(reply["facts"], self._said.get(event["ref"], ()))
         return "; ".join(word for word in (*words, facts, self._shown(reply["shown"], "shows ")) if word)
-
-    def _facts(self, facts: Any, said: Sequence[Any]) -> str:
-        """Return facts beyond records as name=value, but for those that only repeat what the call said."""
-        if not isinstance(facts, Mapping):
-            return "" if facts is None else _short(facts)
-        return ", ".join(f"{name}={_short(value)}" for name, value in facts.items() if value == "" or value not in said)
 
     def _fault(self, event: Mapping[str, Any]) -> str:
         data = event["data"]
+        self._fired.add(data["fault"])
         values = "".join(f", {name}={_short(value)}" for name, value in data["values"])
         does = self._faults.get(data["fault"], "")
-        where, effect = data["boundary"].replace("_", " "), data["effect"].replace("_", " ")
-        return f"{data['fault']} strikes, {where}: {effect}{values}{f' ({does})' if does else ''}"
+        struck = f"{data['fault']} strikes, {_spaced(data['boundary'])}: {_spaced(data['effect'])}"
+        return f"{struck}{values}{f' ({does})' if does else ''}"
 
     def _asked(self, event: Mapping[str, Any]) -> str:
         put, shown = event["data"]
         kind = f"{put['kind']} {put['about']}{self._shown(shown, ', with ', but=put['about'])}"
         planned = _planned(event, f" by rule {put['rule']}")
-        silent = "somebody outside answers" if put["rule"] == "outside" else f"will not answer, by rule {put['rule']}"
+        silent = "somebody outside answers" if put["rule"] == OUTSIDE else f"will not answer, by rule {put['rule']}"
         return f"{kind}; {planned or silent}"
 
     def _act(self, event: Mapping[str, Any]) -> str:
         data, writes = event["data"], self._writes(event)
-        by = f"by fault {data['rule']}" if data["rule"] in self._faults else f"by rule {data['rule']}"
+        asked = f", asked in #{event['ref']}" if event["ref"] else ""
+        by = f"by fault {data['rule']}" if data["rule"] in self._fired else f"by rule {data['rule']}{asked}"
         refused = f"refused, {data['code']}: {MESSAGES.get(data['code'], '')}" if data["code"] else ""
-        asked = f", asked in #{event['ref']}" if event["ref"] and data["rule"] not in self._faults else ""
-        return f"{call_text(data['call'])} {by}{asked}; {refused or writes or 'nothing changes'}"
-
-    def _other(self, event: Mapping[str, Any]) -> str:
-        return f"{event['kind']}; {self._writes(event) or 'nothing was written'}"
+        return f"{call_text(data['call'])} {by}; {refused or writes or 'nothing changes'}"
 
     def _before(self, table: str, key: str) -> Mapping[str, Any] | None:
         if (table, key) in self._records:
@@ -261,7 +202,7 @@ def _planned(event: Mapping[str, Any], by: str) -> str:
 
 def _exhausted(event: Mapping[str, Any]) -> str:
     data = event["data"]
-    return f"no {data['meter'].replace('_', ' ')} left; the card's fallback: {data['fallback']}"
+    return f"no {_spaced(data['meter'])} left; the card's fallback: {data['fallback']}"
 
 
 def _end(event: Mapping[str, Any]) -> str:
@@ -290,6 +231,13 @@ def _telling(record: Mapping[str, Any] | None) -> str:
     return f" ({words[0]})" if words else ""
 
 
+def _facts(facts: Any, said: Sequence[Any]) -> str:
+    """Return facts beyond records as name=value, but for those that only repeat what the call said."""
+    if not isinstance(facts, Mapping):
+        return "" if facts is None else _short(facts)
+    return ", ".join(f"{name}={_short(value)}" for name, value in facts.items() if value == "" or value not in said)
+
+
 def _short(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -297,6 +245,10 @@ def _short(value: Any) -> str:
         many = len(value) > 2 or any(isinstance(item, (list, Mapping)) for item in value)
         return f"{len(value)} item{'' if len(value) == 1 else 's'}" if many else "+".join(map(str, value)) or "none"
     return "none" if value in ("", None) else _cut(str(value), LONGEST)
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _cut(text: str, most: int) -> str:

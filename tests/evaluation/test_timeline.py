@@ -14,7 +14,8 @@ from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.episode import Episode
 from fieldops_gym.evaluation import Trace, TrialPlan, TrialStatus, settings_for
-from fieldops_gym.evaluation.timeline import Row, RowKind, Ruling, rulings, rulings_of, timeline
+from fieldops_gym.evaluation.rulings import Ruling, rulings, rulings_of
+from fieldops_gym.evaluation.timeline import Row, RowKind, timeline
 from fieldops_gym.evaluation.traces import rules_of, trace_of
 from fieldops_gym.graders import grade
 from tests.evaluation.support import ENV, Garbage
