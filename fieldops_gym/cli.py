@@ -1,11 +1,12 @@
-"""The command line: `fieldops list` and `fieldops run`.
+"""The command line: `fieldops list`, `run`, `show` and `docs`.
 
-Exit status: 0 when the run worked, however bad the agent; 1 when a trial could not be judged; 2 when the command itself
-is wrong; 130 when it was interrupted.
+Exit status: 0 when the command worked, however bad the agent; 1 when a trial could not be judged; 2 when the command itself,
+or a file that it was given, is wrong; 130 when it was interrupted.
 """
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -24,13 +25,17 @@ from fieldops_gym.evaluation import (
     Report,
     ResultsError,
     RunSettings,
+    TraceError,
     TrialStatus,
+    docs,
     load_agent,
     run,
     settings_for,
+    show,
 )
 from fieldops_gym.evaluation.agents import AgentSource
 from fieldops_gym.evaluation.report import render
+from fieldops_gym.evaluation.show_source import load
 from fieldops_gym.packs import load_tasks
 from fieldops_gym.registry import ENVIRONMENTS, EnvRow, row_of
 
@@ -74,7 +79,8 @@ def list_command(tasks: Tasks = None) -> None:
         console.print()
         console.print(cards)
         for contract in dict.fromkeys(card.contract for card in found):
-            console.print(Text(f"\nbudget {contract}: {_budget(pack, contract)}"))
+            limits = docs.budget_words(pack.contracts[contract].budget)
+            console.print(Text(f"\nbudget {contract}: {limits}"))
 
 
 @app.command("run")
@@ -118,6 +124,46 @@ def run_command(
         raise typer.Exit(UNJUDGED)
 
 
+@app.command("show")
+def show_command(
+    trace: Annotated[Path, typer.Argument(help="A trace that `fieldops run --out DIR` left in DIR/traces.", metavar="TRACE")],
+    since: Annotated[int, typer.Option("--from", help="Leave out events before this simulated second.", metavar="SECOND")] = 0,
+    tasks: Tasks = None,
+) -> None:
+    """Show one episode as a timeline: calls, answers, faults, people, what was written, and the verdicts with evidence.
+
+    The trace is checked against its digests, against results.jsonl beside it, and by replaying its calls.
+    """
+    try:
+        shown = load(trace, tasks)
+    except (TraceError, ResultsError, CardError, OSError) as error:
+        _refuse(" ".join(str(error).split()))
+    console = Console(highlight=False)
+    wrap = console.is_terminal or "COLUMNS" in os.environ
+    show.render(console, shown, since, console.width if wrap else None)
+
+
+@app.command("docs")
+def docs_command(
+    env: Annotated[str | None, typer.Argument(help="The environment's id; all of them without one.", metavar="ID")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write one file per environment into this directory.", metavar="DIR")] = None,
+    tasks: Tasks = None,
+) -> None:
+    """Write the documentation page of each environment, in Markdown, to standard output or to files."""
+    try:
+        rows = ENVIRONMENTS if env is None else (row_of(env),)
+        pages = {row.id: docs.page(row, _pack(row, tasks)) for row in rows}
+        if out is None:
+            typer.echo("\n".join(pages.values()), nl=False)
+            return
+        for path in docs.write(out, pages):
+            typer.echo(path)
+    except KeyError as error:
+        _refuse(error.args[0])
+    except OSError as error:
+        _refuse(str(error))
+
+
 def main() -> None:
     """Run the command line; the entry point of the `fieldops` script."""
     app()
@@ -144,12 +190,6 @@ def _overrides(pack: Pack, faults: list[str]) -> Overrides:
         if name not in pack.faults:
             _refuse(f"there is no fault '{name}'; there are {', '.join(sorted(pack.faults))}")
     return merge([{"faults": {"append": faults}}] if faults else [])
-
-
-def _budget(pack: Pack, contract: str) -> str:
-    limits = pack.contracts[contract].budget
-    units = {"simulated_time": "simulated seconds"}
-    return ", ".join(f"{limit} {units.get(meter, meter.replace('_', ' '))}" for meter, limit in limits.items())
 
 
 def _table(*columns: str) -> Table:

@@ -20,8 +20,8 @@ from tests.support import VARIANTS
 ENV = "FieldOps-Effect-v0"
 
 
-def invoke(*args: str) -> Result:
-    return CliRunner(env={"COLUMNS": "100"}).invoke(app, list(args))
+def invoke(*args: str, columns: int = 100) -> Result:
+    return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, list(args))
 
 
 def play(agent: str, *args: str) -> Result:
@@ -29,7 +29,7 @@ def play(agent: str, *args: str) -> Result:
 
 
 def test_list_shows_environments_and_cards(pack: Pack) -> None:
-    result = invoke("list")
+    result = invoke("list", columns=300)
     assert result.exit_code == 0
     assert ENV in result.stdout
     for card in pack.cards.values():
@@ -80,7 +80,6 @@ def test_a_run_that_could_not_be_judged_did_not_work(monkeypatch: pytest.MonkeyP
         (("--agent", "agents.reference:Nobody"), "its agents are Reference"),
         (("--env", "FieldOps-Nothing-v0"), f"there are {ENV}"),
         (("--cards", "X-01,X-99"), "X-99"),
-        (("--split", "held_out"), "held_out"),
         (("--fault", "gremlins"), "commit_then_timeout"),
         (("--tasks", "no/such/place"), "no/such/place"),
         (("--resume",), "--out"),

@@ -92,11 +92,9 @@ def test_every_module_says_what_it_is_about() -> None:
 @pytest.mark.parametrize("name", [name for name in envs.__all__ if name != "FieldOpsEnv"])
 def test_a_family_says_what_goes_in_and_what_comes_out(name: str) -> None:
     text = inspect.getdoc(getattr(envs, name)) or ""
-    assert [word for word in ("Observation:", "Action:", "Reward:", "Ending:", "gymnasium.make(") if word not in text] == []
-    snippet = "\n".join(line.strip() for line in text.splitlines() if line.startswith("    "))
-    scope: dict[str, object] = {}
-    exec(snippet, scope)
-    assert "reward" in scope
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert heads == ["## Observation", "## Action", "## Reward", "## Ending", "## Example"]
+    assert "gymnasium.make(" in text
 
 
 def test_the_package_is_typed_and_knows_its_version() -> None:

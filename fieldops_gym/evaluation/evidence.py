@@ -74,9 +74,9 @@ def _text(event: Mapping[str, Any]) -> str:
     """Return what an event was, by its kind; a kind that is not known here is told by its writes."""
     data, kind = event["data"], event["kind"]
     if kind == "call":
-        return _call(data)
+        return call_text(data)
     if kind == "act":
-        return f"{_call(data['call'])} by rule {data['rule']}{_refused(data['code'])}"
+        return f"{call_text(data['call'])} by rule {data['rule']}{_refused(data['code'])}"
     if kind == "commit":
         return f"{data}{_writes(event['writes'])}"
     if kind == "intent":
@@ -93,7 +93,8 @@ def _text(event: Mapping[str, Any]) -> str:
     return f"{kind}{_writes(event['writes'])}"
 
 
-def _call(call: Mapping[str, Any]) -> str:
+def call_text(call: Mapping[str, Any]) -> str:
+    """Return a call in the JSON form of a trace as people read it."""
     if call["malformed"]:
         return f"{call['tool'] or 'a call'} that cannot be read: {call['malformed']}"
     return f"{call['tool']}({', '.join(f'{name}={_value(value)}' for name, value in call['args'])})"

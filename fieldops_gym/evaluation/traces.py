@@ -66,7 +66,7 @@ def trace_of(
     events = tuple({"line": "event", **plain(event), "digest": link} for event, link in zip(log, chain, strict=True))
     start, world = ("", "") if episode is None else (tables_digest(episode.world.start), episode.world.digest())
     digests = Digests(start, chain[-1] if chain else GENESIS, world, settings.pack)
-    rules = {} if episode is None else _rules(episode)
+    rules = {} if episode is None else rules_of(episode)
     end = {
         "line": "grade",
         "status": str(status),
@@ -104,6 +104,6 @@ def _verdict(verdict: Verdict, rules: dict[str, str]) -> dict[str, Any]:
     return {**out, "rule": rules.get(verdict.policy, "")} if verdict.state == Judged.BROKEN else out
 
 
-def _rules(episode: Episode) -> dict[str, str]:
+def rules_of(episode: Episode) -> dict[str, str]:
     """Return the text of each policy rule, by its id; a world's rules are records of its table 'policy'."""
     return {record.rule: record.text for record in episode.world.start.get("policy", {}).values()}
