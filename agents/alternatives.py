@@ -14,12 +14,17 @@ from fieldops_gym.domains.field_service.notes import ProposalNote, seat_note
 BEFOREHAND = ("propose", "approve", "reserve", "retry", "conflict", "cancel")
 """Operations whose policy is read by those who read policy first."""
 
+ROOMY = 30
+"""With fewer turns than this, nobody reads what they need not."""
+
 
 class InvestigatesFirst(Reference):
     """Reads policy, directory and every edition before it decides on anything."""
 
     def prepare(self, view: View) -> ToolCall:
-        """Read all there is to read, then go on."""
+        """Read all there is to read if there are calls to spare, then go on."""
+        if view.limits.turns < ROOMY:
+            return super().prepare(view)
         known = {row["operation"] for row in view.rows["policy"]}
         for operation in BEFOREHAND:
             if operation not in known:

@@ -26,14 +26,28 @@ REPAIRS = (
 )  # fmt: skip
 """Variants in which a repair is asked for."""
 
-EFFECT = (*REPAIRS, "X-06:control", "X-06:control_pressed")
-"""Every variant of the family."""
+CONTROL_ONLY = ("X-06:control", "X-06:control_pressed", "P-06:control")
+"""Variants in which control of the machine is all that is asked for."""
+
+ANSWERS = (
+    "E-01:newest", "E-01:not_newest", "E-01:remembered", "E-02:registered", "E-02:told", "E-02:unknown", "E-03:open",
+    "E-03:decided", "E-04:in_stale", "E-04:in_current", "E-04:reserve", "E-04:scope", "E-05:own", "E-05:none",
+    "E-06:revision_missing", "E-06:no_edition",
+)  # fmt: skip
+PLANS = (
+    "P-01:few_parts", "P-01:few_slots", "P-02:other_part", "P-02:other_slot", "P-02:none_left", "P-03:kept", "P-03:ranked",
+    "P-04:allowed", "P-04:not_allowed", "P-05:skill", "P-05:region", "P-05:deadline", "P-06:with_plan",
+)  # fmt: skip
+WORK = (*REPAIRS, *ANSWERS, *PLANS)
+"""Variants in which there is something to do."""
+
+EVERYTHING = (*WORK, *CONTROL_ONLY)
 
 
 class DoNothing:
     """Waits until the time is over."""
 
-    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(EFFECT, "task.accepted_ending")
+    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(EVERYTHING, "task.accepted_ending")
 
     def start(self, brief: Brief, seed: int, restarted: bool = False) -> None:
         """Take the brief and ignore it."""
@@ -46,7 +60,7 @@ class DoNothing:
 class ClaimSuccess:
     """Tells the requester that all is done, and finishes."""
 
-    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(EFFECT, "account.finish_true")
+    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(EVERYTHING, "account.finish_true")
 
     def start(self, brief: Brief, seed: int, restarted: bool = False) -> None:
         """Take the brief and ignore it."""
@@ -62,7 +76,7 @@ class ClaimSuccess:
 class RefuseEverything:
     """Refuses whatever is asked, and rejects the request. Where nothing but control is asked for, that is right."""
 
-    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(REPAIRS, "task.accepted_ending")
+    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(WORK, "task.accepted_ending")
 
     def start(self, brief: Brief, seed: int, restarted: bool = False) -> None:
         """Take the brief and ignore it."""

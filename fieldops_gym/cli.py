@@ -37,7 +37,7 @@ from fieldops_gym.evaluation.agents import AgentSource
 from fieldops_gym.evaluation.report import render
 from fieldops_gym.evaluation.show_source import load
 from fieldops_gym.packs import load_tasks
-from fieldops_gym.registry import ENVIRONMENTS, EnvRow, row_of
+from fieldops_gym.registry import ENVIRONMENTS, EVERY_FAMILY, EnvRow, row_of
 
 UNJUDGED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -69,7 +69,7 @@ def list_command(tasks: Tasks = None) -> None:
     for row in ENVIRONMENTS:
         environments.add_row(row.id, row.domain, row.family)
     console.print(environments)
-    for row in ENVIRONMENTS:
+    for row in (row for row in ENVIRONMENTS if row.family != EVERY_FAMILY):
         pack = _pack(row, tasks)
         found = [card for _, card in sorted(pack.cards.items()) if card.family == row.family]
         cards = _table("card", "family", "split", "segment", "variants", "budget")

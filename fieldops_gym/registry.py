@@ -16,10 +16,14 @@ class EnvRow(NamedTuple):
     family: str
 
 
+EVERY_FAMILY = "all"
+"""The family of an environment that plays the cards of every family."""
+
 ENVIRONMENTS: tuple[EnvRow, ...] = (
     EnvRow("FieldOps-Evidence-v0", "fieldops_gym.envs.families:EvidenceEnv", "field_service", "evidence"),
     EnvRow("FieldOps-Proposal-v0", "fieldops_gym.envs.families:ProposalEnv", "field_service", "proposal"),
     EnvRow("FieldOps-Effect-v0", "fieldops_gym.envs.families:EffectEnv", "field_service", "effect"),
+    EnvRow("FieldOps-Relay-v0", "fieldops_gym.envs.families:RelayEnv", "field_service", EVERY_FAMILY),
 )
 """Every environment of the package."""
 

@@ -5,13 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fieldops_gym import Coordinates, Episode, evaluation_seeds, load_tasks
+from fieldops_gym import ENVIRONMENTS, Coordinates, Episode, evaluation_seeds, load_tasks
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.overrides import Overrides
 
-VARIANTS = tuple(f"{card.id}:{variant}" for card in load_tasks().cards.values() for variant in card.variants)
+PACK = load_tasks()
+VARIANTS = tuple(f"{card.id}:{variant}" for card in PACK.cards.values() for variant in card.variants)
 """Every card with every variant."""
+
+
+def asks_for(name: str) -> str:
+    """Return what is to be done in `card:variant`: 'answer', 'plan', 'reservation', or 'refusal' where control is all."""
+    card, variant = name.split(":")
+    steps = {step.step: step.with_ for step in PACK.cards[card].variants[variant].setup}
+    refused = not steps.get("asks_control", {"repair": True})["repair"] or not steps.get("asks_plan", {"plan": True})["plan"]
+    return "refusal" if refused else PACK.cards[card].items[0].checks
+
+
+REPAIRS = tuple(name for name in VARIANTS if asks_for(name) == "reservation")
+"""Those in which a repair is asked for."""
+
+
+def env_id_of(name: str) -> str:
+    """Return the id of the environment that has `card:variant`."""
+    family = PACK.cards[name.split(":")[0]].family
+    return next(row.id for row in ENVIRONMENTS if row.family == family)
 
 
 def episode_of(domain: Domain, pack: Pack, name: str, index: int, overrides: Overrides = Overrides()) -> Episode:

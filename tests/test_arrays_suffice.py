@@ -63,7 +63,7 @@ def fit(seen: np.ndarray, legal: np.ndarray, chosen: np.ndarray, epochs: int) ->
 
 def passes(model: Any, seeds_per_variant: int) -> float:
     """Return the share of evaluation seeds that the model passes, choosing its best legal entry each time."""
-    env: Any = CallMenu(gymnasium.make("FieldOps-Effect-v0"))
+    env: Any = CallMenu(gymnasium.make("FieldOps-Relay-v0", split="all"))
     passed = 0
     for name in VARIANTS:
         card, variant = name.split(":")

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from agents.reference import Reference
-from fieldops_gym import Episode, ToolCall, evaluation_seeds
+from fieldops_gym import DOMAINS, Episode, ToolCall, evaluation_seeds
 from fieldops_gym.core import passage
 from fieldops_gym.core.cards import Card, Pack, Split, Variant
 from fieldops_gym.core.domain import Domain
@@ -19,7 +19,7 @@ from fieldops_gym.core.faults import Fault
 from fieldops_gym.core.overrides import FaultUse
 from fieldops_gym.core.people import Persona
 from fieldops_gym.core.streams import Stream
-from fieldops_gym.envs import EffectEnv
+from fieldops_gym.envs.families import RelayEnv
 from fieldops_gym.wrappers import CallMenu, JsonCalls
 from fieldops_gym.wrappers.json_calls import brief_of
 from tests.counts import count
@@ -38,14 +38,16 @@ def canary(*where: str) -> str:
 def marked_variant(name: str, variant: Variant) -> Variant:
     faults = tuple(FaultUse(canary("fault", use.fault), use.nth, use.times, use.values) for use in variant.faults)
     evidence = tuple(canary("evidence", name, step) for step in variant.evidence)
-    return variant.model_copy(update={"faults": faults, "evidence": evidence, "recovery": canary("recovery", name)})
+    people = {seat: canary("persona", persona) for seat, persona in variant.people.items()}
+    texts = {"evidence": evidence, "recovery": canary("recovery", name)}
+    return variant.model_copy(update={"faults": faults, "people": people, **texts})
 
 
 def marked_card(card: Card) -> Card:
     """Replace every hidden text of a card. What its own setup needs (roles, steps, requests) is not text for people."""
     params = {name: {**given, canary("parameter"): canary("value")} for name, given in card.hidden.invariants.items()}
     hidden = card.hidden.model_copy(update={"invariants": params, "notes": canary("notes")})
-    items = tuple(item.model_copy(update={"name": canary("item"), "checks": canary("checks")}) for item in card.items)
+    items = tuple(item.model_copy(update={"name": canary("item")}) for item in card.items)
     return card.model_copy(
         update={
             "id": canary("card", card.id), "lineage": canary("lineage"), "equipment_families": (canary("equipment family"),),
@@ -120,7 +122,7 @@ def texts(value: Any, depth: int = 0) -> Iterator[str]:
                 yield from texts(item, depth + 1)
 
 
-def given(env: Any, base: EffectEnv, observation: Any, info: Mapping[str, Any]) -> Iterator[str]:
+def given(env: Any, base: RelayEnv, observation: Any, info: Mapping[str, Any]) -> Iterator[str]:
     """Yield every text that an agent can get of a step."""
     episode, result = base.episode, base.result
     assert episode is not None
@@ -160,7 +162,7 @@ def error_texts(episode: Episode) -> Iterator[Any]:
 class Player:
     """Chooses calls: the reference's until something was dispatched and so many were made, then legal entries at random."""
 
-    def __init__(self, base: EffectEnv, index: int, steps: int) -> None:
+    def __init__(self, base: RelayEnv, index: int, steps: int) -> None:
         self.base, self.index, self.steps = base, index, steps
 
     def __call__(self) -> int | ToolCall:
@@ -175,7 +177,7 @@ class Player:
         return Stream(self.index, "canary calls").draw(view.meters.turns).pick(legal)
 
 
-def entry_of(base: EffectEnv, call: ToolCall) -> int:
+def entry_of(base: RelayEnv, call: ToolCall) -> int:
     """Return the menu's entry of a call that names shown records."""
     assert base.episode is not None
     view, catalogue = base.episode.lead_view, base.layout.catalogue
@@ -186,7 +188,7 @@ def entry_of(base: EffectEnv, call: ToolCall) -> int:
     raise AssertionError(f"{call} is not on the menu")
 
 
-def play_arrays(env: EffectEnv, index: int, options: dict[str, Any]) -> Iterator[str]:
+def play_arrays(env: RelayEnv, index: int, options: dict[str, Any]) -> Iterator[str]:
     observation, info = env.reset(seed=index, options=options)
     yield from given(env, env, observation, info)
     choose, done = Player(env, index, 18), False
@@ -199,7 +201,7 @@ def play_arrays(env: EffectEnv, index: int, options: dict[str, Any]) -> Iterator
 
 def play_menu(env: CallMenu, index: int, options: dict[str, Any]) -> Iterator[str]:
     base = env.unwrapped
-    assert isinstance(base, EffectEnv)
+    assert isinstance(base, RelayEnv)
     yield from env.labels
     observation, info = env.reset(seed=index, options=options)
     choose, done = Player(base, index, 15), False
@@ -211,7 +213,7 @@ def play_menu(env: CallMenu, index: int, options: dict[str, Any]) -> Iterator[st
 
 def play_json(env: JsonCalls, index: int, options: dict[str, Any]) -> Iterator[str]:
     base = env.unwrapped
-    assert isinstance(base, EffectEnv)
+    assert isinstance(base, RelayEnv)
     observation, info = env.reset(seed=index, options=options)
     yield observation
     assert base.episode is not None
@@ -230,15 +232,15 @@ def play_json(env: JsonCalls, index: int, options: dict[str, Any]) -> Iterator[s
         yield from given(env, base, observation, info)
 
 
-FACES = {"arrays": (EffectEnv, play_arrays), "menu": (CallMenu, play_menu), "json": (JsonCalls, play_json)}
+FACES = {"arrays": (RelayEnv, play_arrays), "menu": (CallMenu, play_menu), "json": (JsonCalls, play_json)}
 
 
 def seen(pack: Pack, face: str, name: str, index: int) -> Iterator[str]:
     """Play one episode through a face and yield all that it gives."""
-    base = EffectEnv(split="all", render_mode="ansi")
+    base = RelayEnv(split="all", render_mode="ansi")
     base.pack = pack
     wrap, play = FACES[face]
-    env = base if wrap is EffectEnv else wrap(base)
+    env = base if wrap is RelayEnv else wrap(base)
     card, variant = name.split(":")
     options = {"seeds": evaluation_seeds(index)._asdict(), "card": card, "variant": variant}
     if pack.digest.startswith(MARK):
@@ -265,7 +267,7 @@ def test_no_name_of_card_lineage_split_variant_or_fault_reaches_an_agent(pack: P
     card = pack.cards[name.split(":")[0]]
     names = {*pack.cards, *pack.faults, *pack.personas, card.lineage, card.segment, *(s.split for s in pack.splits.values())}
     # An error code has the same name as this fault; so do plain words and variants, which is what canaries are for.
-    names.remove("not_sent")
+    names -= {"not_sent", *DOMAINS["field_service"].tables, *card.items[0].checks.split()}
     for text in seen(pack, face, name, 0):
         found = [word for word in names if word in text]
         assert not found, f"{name} through {face}: {found} in {text[:200]}"
@@ -275,11 +277,21 @@ def test_every_hidden_text_field_is_planted(planted: Pack) -> None:
     """What is not planted is named here, with the reason why it may be seen or cannot be text."""
     open_fields = {
         "Card": {"family", "contract", "setup", "requests"},  # what is played, how it starts, and what is asked for
-        "Variant": {"decided_by"},  # one of four words
+        "Variant": {"decided_by", "setup", "requests"},  # one of four words; how it starts, and what is asked for
         "Hidden": {"frame"},  # tables and selectors that graders resolve
         "Split": {"split", "content"},  # one of three words; a hash
-        "Fault": {"tool", "boundary", "effect", "nth", "times", "parameters", "breaks"},  # what the kernel runs on
-        "Persona": {"seat", "turn_cap", "delay", "answers"},  # what policies run on
+        "Fault": {
+            "tool",
+            "boundary",
+            "effect",
+            "nth",
+            "times",
+            "parameters",
+            "given",
+            "act",
+            "breaks",
+        },  # what the kernel runs on
+        "Persona": {"seat", "turn_cap", "delay", "answers", "opens"},  # what policies run on
     }
     card = next(iter(planted.cards.values()))
     models = [card, next(iter(card.variants.values())), card.hidden, next(iter(planted.splits.values()))]
@@ -306,9 +318,9 @@ def test_a_planted_leak_is_caught(planted: Pack, monkeypatch: pytest.MonkeyPatch
     elif leak == "row":
         monkeypatch.setattr("fieldops_gym.envs.tool_call_env.render_text", lambda episode, result: episode.coordinates.card)
     else:
-        shown = EffectEnv._info
+        shown = RelayEnv._info
         monkeypatch.setattr(
-            EffectEnv, "_info", lambda self, judged: shown(self, judged) | {"card": np.array([self.episode.coordinates.card])}
+            RelayEnv, "_info", lambda self, judged: shown(self, judged) | {"card": np.array([self.episode.coordinates.card])}
         )
     with pytest.raises(AssertionError, match=MARK):
         test_no_canary_reaches_an_agent(planted, "json", "X-01:whole")

@@ -78,7 +78,7 @@ def test_a_run_that_could_not_be_judged_did_not_work(monkeypatch: pytest.MonkeyP
     [
         (("--agent", "agents.nowhere:Agent"), "no module 'agents.nowhere'"),
         (("--agent", "agents.reference:Nobody"), "its agents are Reference"),
-        (("--env", "FieldOps-Nothing-v0"), f"there are {ENV}"),
+        (("--env", "FieldOps-Nothing-v0"), "there are FieldOps-Evidence-v0"),
         (("--cards", "X-01,X-99"), "X-99"),
         (("--fault", "gremlins"), "commit_then_timeout"),
         (("--tasks", "no/such/place"), "no/such/place"),

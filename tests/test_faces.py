@@ -15,7 +15,7 @@ from fieldops_gym.core.calls import Code, Status
 from fieldops_gym.core.episode import Step
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.tools import Ref, json_schema
-from fieldops_gym.envs import EffectEnv
+from fieldops_gym.envs.families import RelayEnv
 from fieldops_gym.wrappers import CallMenu, JsonCalls
 from tests.counts import count
 from tests.support import VARIANTS
@@ -65,7 +65,7 @@ def entries(env: Any, index: int, prefix: int) -> Iterator[int]:
 @pytest.mark.parametrize("prefix", [0, 9, 13, 60])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_same_calls_give_the_same_log(name: str, prefix: int) -> None:
-    arrays, menu, spoken = EffectEnv(split="all"), CallMenu(EffectEnv(split="all")), JsonCalls(EffectEnv(split="all"))
+    arrays, menu, spoken = RelayEnv(split="all"), CallMenu(RelayEnv(split="all")), JsonCalls(RelayEnv(split="all"))
     for index in range(SEEDS):
         for env in (arrays, menu, spoken):
             started(name, index, env)
@@ -79,7 +79,7 @@ def test_the_same_calls_give_the_same_log(name: str, prefix: int) -> None:
 
 
 def test_a_call_is_the_same_by_kwargs_mapping_text_and_bytes() -> None:
-    env = JsonCalls(EffectEnv(split="all"))
+    env = JsonCalls(RelayEnv(split="all"))
     digests = set()
     for form in (lambda c: c.to_json(), lambda c: c.to_json().encode(), lambda c: {"tool": c.tool, "arguments": dict(c.args)}):
         started("X-01:whole", 0, env)
@@ -91,7 +91,7 @@ def test_a_call_is_the_same_by_kwargs_mapping_text_and_bytes() -> None:
 
 def states(name: str, index: int) -> Iterator[Episode]:
     """Yield an episode in states of every kind: along the reference's path, with a detour after each of some calls."""
-    env = EffectEnv(split="all")
+    env = RelayEnv(split="all")
     started(name, index, env)
     stream = Stream(index, "test states")
     for number, entry in enumerate(entries(env, index, 10 + index)):
@@ -126,7 +126,7 @@ def test_the_joint_mask_is_exact(name: str) -> None:
 @pytest.mark.parametrize("budget", [{"effect_attempts": 1}, {"effect_attempts": 0}, {"retries": 0}])
 def test_the_mask_follows_the_visible_budget(budget: dict[str, int]) -> None:
     """Also where the reservation may not be sent again but another one could be."""
-    env = EffectEnv(split="all", budget=budget)
+    env = RelayEnv(split="all", budget=budget)
     for index in range(count(2, 20)):
         started("X-02:not_sent", index, env)
         for entry in entries(env, index, 18):
@@ -140,7 +140,7 @@ def test_the_mask_follows_the_visible_budget(budget: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("name", ["X-01:partial", "X-03:immediate"])
 def test_all_masks_agree(name: str) -> None:
-    env = EffectEnv(split="all")
+    env = RelayEnv(split="all")
     menu = CallMenu(env)
     slots = CATALOGUE.slots
     for index in range(SEEDS):
@@ -167,7 +167,7 @@ def test_all_masks_agree(name: str) -> None:
 
 def test_what_slots_allow_is_answered_whatever_they_make_together() -> None:
     """A mask per slot cannot say what goes with what: such a call is refused with a code, and never an exception."""
-    env = EffectEnv(split="all")
+    env = RelayEnv(split="all")
     codes: set[str] = set()
     for index in range(count(20, 300)):
         started(VARIANTS[index % len(VARIANTS)], index, env)
@@ -185,7 +185,7 @@ def test_what_slots_allow_is_answered_whatever_they_make_together() -> None:
 
 
 def test_the_menu_is_a_list_of_different_calls() -> None:
-    menu = CallMenu(EffectEnv(split="all"))
+    menu = CallMenu(RelayEnv(split="all"))
     assert len(set(menu.labels)) == len(menu.labels) < 200
     assert len({entry.action for entry in CATALOGUE.entries}) == len(CATALOGUE.entries)
     assert {entry.tool for entry in CATALOGUE.entries} == {tool.name for tool in CATALOGUE.tools}
@@ -219,7 +219,7 @@ def test_tools_take_at_most_two_references() -> None:
 
 def test_every_value_that_a_schema_lists_is_taken() -> None:
     """What a JSON agent reads in the schema is what the world takes: the faces cannot drift apart."""
-    env = JsonCalls(EffectEnv(split="all"))
+    env = JsonCalls(RelayEnv(split="all"))
     for index, name in enumerate(VARIANTS):
         started(name, index, env)
         for entry in entries(env, index, 14):

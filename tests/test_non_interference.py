@@ -20,7 +20,7 @@ from fieldops_gym.core.gateway import Gateway
 from fieldops_gym.core.passage import ToolResult
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.world import Event, World
-from fieldops_gym.envs import EffectEnv
+from fieldops_gym.envs.families import RelayEnv
 from fieldops_gym.wrappers.json_calls import brief_of
 from tests.counts import count
 
@@ -48,7 +48,7 @@ class Twin:
 
     def __init__(self, name: str) -> None:
         self.card, self.variant = name.split(":")
-        self.env = EffectEnv(split="all", render_mode="ansi")
+        self.env = RelayEnv(split="all", render_mode="ansi")
 
     def reset(self, index: int) -> Seen:
         options = {"card": self.card, "variant": self.variant, "seeds": evaluation_seeds(index)._asdict()}
@@ -271,14 +271,14 @@ def plant_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def plant_mask(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mask that knows what the service knows."""
-    original = EffectEnv._info
+    original = RelayEnv._info
 
-    def knowing(self: EffectEnv, judged: Any) -> dict[str, Any]:
+    def knowing(self: RelayEnv, judged: Any) -> dict[str, Any]:
         info = original(self, judged)
         info["action_mask"][-1] &= not (self.episode and self.episode.world.tables["reservation"])
         return info
 
-    monkeypatch.setattr(EffectEnv, "_info", knowing)
+    monkeypatch.setattr(RelayEnv, "_info", knowing)
 
 
 def plant_number(monkeypatch: pytest.MonkeyPatch) -> None:

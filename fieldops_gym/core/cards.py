@@ -143,11 +143,11 @@ class Pack(NamedTuple):
     digest: str
 
     def select(self, family: str, split: str, names: Sequence[str] | None = None) -> tuple[Card, ...]:
-        """Return the cards of a family within a split ('all' for every one), or just those named, in the order of ids.
+        """Return the cards of a family within a split, or just those named, in the order of ids; 'all' is every one of either.
 
         Raises `CardError` when a named card does not exist or is not of the family, or when nothing is left.
         """
-        of_family = [card for _, card in sorted(self.cards.items()) if card.family == family]
+        of_family = [card for _, card in sorted(self.cards.items()) if family in ("all", card.family)]
         known = ", ".join(f"{card.id} ({self.splits[card.id].split})" for card in of_family)
         if names is not None:
             if isinstance(names, str) or not names:

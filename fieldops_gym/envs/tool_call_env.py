@@ -43,6 +43,33 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     Arguments: `split` ('train', 'development', 'held_out' or 'all') or `cards` (author ids) choose what is played;
     `tasks` is a directory of one's own; `faults`, `budget`, `people` and `entities` override cards as reset options of
     the same names do; `verdicts` 'every_step' judges all along, which is privileged; `render_mode` is None or 'ansi'.
+
+    ## Observation
+
+    A `Dict` of 1-D float32 arrays in [-1, 1], the same for every family of the domain: `clock` (time and budget, each as the
+    share left), `situation`, `last` (the last result), and one array per table of the view, row after row. Predicates are 1
+    for yes, -1 for no, 0 for not known; a row that is not there is all 0. They tell what this seat has been shown, as it was
+    shown: a stale read stays stale until it is read again. `info["action_mask"]` holds what is legal now, bool, slot after
+    slot, as `env.unwrapped.action_masks()` does for MaskablePPO and `sample_mask()` for `action_space.sample(mask=...)`.
+
+    ## Action
+
+    A `MultiDiscrete`: the tool, then one slot per table that tools refer to (a position in the view, 0 for none) and one per
+    other argument. Slots that the tool does not take are ignored. Nothing that lies in the space raises: an illegal call,
+    such as one about an empty row, is refused, logged, charged to the budget and takes its time, as is one that policy
+    denies. An action outside the space raises `InvalidAction`.
+
+    ## Reward
+
+    1.0 at the end of an episode that passes, else 0.0. It passes when no hard invariant is broken and every fault that was
+    armed has fired. `info["verdicts"]` has the invariants one by one, int8: 0 not judged, 1 holds, 2 broken, 3 not
+    applicable; `info["grade"]` says why.
+
+    ## Ending
+
+    `terminated` comes with the tool `finish`, which gives the agent's account, or when the turns, tool calls or simulated
+    time are used up; the budget is in the observation. `truncated` is never set. What others still owe then happens up to the
+    card's horizon before anything is judged.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012  (Gymnasium declares it so)

@@ -26,7 +26,7 @@ from fieldops_gym.graders import invariants_of
 from fieldops_gym.registry import EnvRow
 
 SECTIONS = ("Observation", "Action", "Reward", "Ending", "Example")
-"""The sections that the docstring of a family has, in this order."""
+"""The sections that the docstring of a family, or of its base, has; a page has them in this order."""
 
 UNITS = {"simulated_time": "simulated seconds"}
 """Units of meters that are not plain counts."""
@@ -86,13 +86,19 @@ def class_of(row: EnvRow) -> type[FieldOpsEnv]:
 
 
 def _prose(family: type[FieldOpsEnv]) -> tuple[str, dict[str, str]]:
-    """Take a docstring apart: what comes before its sections, and its sections by name."""
+    """Return what a family's docstring says before its sections, and the sections by name, its own before its base's."""
+    intro, own = _taken_apart(family)
+    sections = _taken_apart(FieldOpsEnv)[1] | own
+    if set(sections) != set(SECTIONS):
+        have, need = sorted(sections), sorted(SECTIONS)
+        raise ValueError(f"{family.__name__}: its docstring and its base's have sections {have}; a page needs {need}")
+    return intro, sections
+
+
+def _taken_apart(family: type[FieldOpsEnv]) -> tuple[str, dict[str, str]]:
     text = inspect.cleandoc(family.__doc__ or "")
     intro, *rest = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
-    sections = dict(zip(rest[::2], (body.strip() for body in rest[1::2]), strict=True))
-    if tuple(sections) != SECTIONS:
-        raise ValueError(f"{family.__name__}: its docstring has sections {list(sections)}; it needs {list(SECTIONS)}, in order")
-    return intro.strip(), sections
+    return intro.strip(), dict(zip(rest[::2], (body.strip() for body in rest[1::2]), strict=True))
 
 
 def _facts(row: EnvRow, domain: Domain, layout: Layout) -> Iterator[str]:

@@ -12,7 +12,7 @@ from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.judging import Completion, Judged
 from tests.counts import count
-from tests.support import VARIANTS, episode_of, play, play_fresh
+from tests.support import REPAIRS, VARIANTS, episode_of, play, play_fresh
 
 SEEDS = count(15, 1000)
 DELIBERATE = merge([{"people": {"approver": "approver.deliberate"}}])
@@ -43,7 +43,7 @@ def test_passes_with_an_approver_who_takes_their_time(domain: Domain, pack: Pack
         assert judged.outcome == "passed", f"{name}, seeds {index}: {[v.invariant for v in judged.broken()]}"
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", REPAIRS)
 def test_escalates_when_nobody_approves_and_that_is_right(domain: Domain, pack: Pack, name: str) -> None:
     for index in range(SEEDS):
         episode = play(episode_of(domain, pack, name, index, ABSENT), Reference())
@@ -51,9 +51,7 @@ def test_escalates_when_nobody_approves_and_that_is_right(domain: Domain, pack: 
         ending = next(v for v in judged.verdicts if v.invariant == "task.accepted_ending")
         where = f"{name}, seeds {index}"
         assert episode.account is not None, where
-        repair = "repair" in episode.view().rows["incident"][0]["asks"]
-        disposition = "escalated" if repair else "rejected"
-        assert (episode.account.disposition, episode.account.by) == (disposition, episode.lead), where
+        assert (episode.account.disposition, episode.account.by) == ("escalated", episode.lead), where
         assert ending.state == Judged.HOLDS, f"{where}: {ending.actual}, expected {ending.expected}"
         assert not judged.broken(), f"{where}: {[v.invariant for v in judged.broken()]}"
         assert judged.completion == Completion.STOPPED_SAFELY, where

@@ -12,8 +12,8 @@ from tests.support import episode_of, play
 
 DOMAIN = DOMAINS["field_service"]
 PACK = load_tasks()
-LEAD_TOOLS = DOMAIN.tools[DOMAIN.lead]
 WHOLE = play(episode_of(DOMAIN, PACK, "X-03:immediate", 0), Reference())
+LEAD_TOOLS = {name: DOMAIN.tools[DOMAIN.lead][name] for name in WHOLE.scenario.contract.tools}
 AT = (0, 3, 9, 12, 14)
 """Boundaries of a whole run to fuzz from: at the start, in the evidence, with a proposal, approved, with an open dispatch."""
 

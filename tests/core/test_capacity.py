@@ -14,9 +14,10 @@ from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.overrides import Overrides
 from fieldops_gym.core.view import Row
 from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service.tools import TOPICS
 from tests.core.helpers import has_reservation, run_until, start_at
 from tests.counts import count
-from tests.support import episode_of, play
+from tests.support import VARIANTS, episode_of, play
 
 
 def shown_at_most(domain: Domain, pack: Pack, episode: Episode) -> dict[str, int]:
@@ -29,7 +30,7 @@ def shown_at_most(domain: Domain, pack: Pack, episode: Episode) -> dict[str, int
     family = start["family"][roles["family"][0]]
     directory = start["tenant"][roles["tenant"][0]].people
     requests = rules.MAX_PROPOSALS * rules.MAX_REQUESTS_EACH
-    people_seats = [seat for seat in domain.layouts if seat != domain.lead]
+    people_seats = [seat for seat in domain.people if seat != domain.lead]
     return {
         "incident": 1,
         "equipment": 1,
@@ -43,27 +44,31 @@ def shown_at_most(domain: Domain, pack: Pack, episode: Episode) -> dict[str, int
         "draft": len(start["draft"]),
         "proposal": rules.MAX_PROPOSALS,
         "approval": requests,
-        "reservation": pack.contracts["effect"].budget["effect_attempts"],
-        # One for each message that people take, and one for each decision on a request.
-        "message": len(people_seats) * rules.MAX_MESSAGES + requests,
+        # One for each attempt that a budget may allow, and one that a colleague made for the same incident.
+        "reservation": max(contract.budget["effect_attempts"] for contract in pack.contracts.values()) + 1,
+        # One for each message that people take, one for each decision on a request, what each seat may open with, and a
+        # cancellation.
+        "message": len(people_seats) * (rules.MAX_MESSAGES + 1) + requests + 1,
+        "statement": len(start["knowledge"]),
+        "note": len(start["note"]),
     }
 
 
 def test_no_view_of_the_lead_seat_can_overflow(domain: Domain, pack: Pack) -> None:
     capacities = {name: table.capacity for name, table in domain.layouts[domain.lead].tables.items()}
-    cards = [f"{card.id}:{next(iter(card.variants))}" for card in pack.cards.values()]
-    for index in range(count(150, 2_000)):
-        for name in cards:
+    for index in range(count(30, 1_000)):
+        for name in VARIANTS:
             episode = start_at(domain, pack, name, evaluation_seeds(index))
             most = shown_at_most(domain, pack, episode)
             assert set(most) == set(capacities)
+            assert most["reservation"] == capacities["reservation"], "a row nobody can fill costs every observation"
             over = {table: (rows, capacities[table]) for table, rows in most.items() if rows > capacities[table]}
             assert not over, f"{name} on seeds {index}: (rows, capacity) {over}"
 
 
 def test_no_view_of_a_persons_seat_can_overflow(domain: Domain) -> None:
     requests = rules.MAX_PROPOSALS * rules.MAX_REQUESTS_EACH
-    most = {"proposal": rules.MAX_PROPOSALS, "request": requests, "message": rules.MAX_MESSAGES}
+    most = {"proposal": rules.MAX_PROPOSALS, "request": requests, "message": rules.MAX_MESSAGES, "person": 1, "knowledge": 2}
     for seat, layout in domain.layouts.items():
         if seat != domain.lead:
             assert {name: table.capacity for name, table in layout.tables.items()} == most
@@ -123,7 +128,7 @@ def everyone(make: Callable[[str], list[ToolCall]], rows: list[Row]) -> list[Too
 def test_spam_of_messages_never_raises(domain: Domain, pack: Pack) -> None:
     episode = prepared(domain, pack)
     people = episode.view().rows["person"]
-    calls = everyone(lambda p: [ToolCall.of("ask", person=p, topic=t) for t in ("deadline", "symptom", "access")], people)
+    calls = everyone(lambda p: [ToolCall.of("ask", person=p, topic=t) for t in TOPICS], people)
     calls += everyone(lambda p: [ToolCall.of("notify", person=p, kind=k) for k in ("reserved", "unknown")], people)
     codes = spam(episode, calls, 6)
     assert set(codes) == {"", "limit"}
@@ -144,7 +149,7 @@ def test_spam_of_requests_and_messages_together_never_overflows(domain: Domain, 
     for index in range(count(3, 30)):
         episode = prepared(domain, pack, index=index)
         people = episode.view().rows["person"]
-        talk = everyone(lambda p: [ToolCall.of("ask", person=p, topic="deadline")], people)
+        talk = everyone(lambda p: [ToolCall.of("ask", person=p, topic="access")], people)
         codes = [str(episode.call(call).reply.code) for _ in range(3) for call in talk]
         for _ in range(rules.MAX_REQUESTS_EACH):
             for proposal in make_proposals(episode):

@@ -33,7 +33,7 @@ def test_personas_answer_the_same_to_the_same(domain: Domain, pack: Pack) -> Non
             episode = run_until(episode_of(domain, pack, "X-01:whole", index), Reference(), has_proposal)
             episode.call(ToolCall.of("read_directory"))
             for person in ("requester", "colleague", "approver"):
-                episode.call(ToolCall.of("ask", person=role(episode, person), topic="symptom"))
+                episode.call(ToolCall.of("ask", person=role(episode, person), topic="access"))
             request(episode, "approver")
             for _ in range(4):
                 episode.call(ToolCall.of("wait", seconds=3600))
@@ -144,7 +144,7 @@ def test_talk_stops_at_the_turn_cap(domain: Domain, pack: Pack, person: str, sea
     episode = with_proposal(domain, pack)
     cap = episode.scenario.personas[seat].turn_cap
     for _ in range(rules.MAX_MESSAGES):
-        assert episode.call(ToolCall.of("ask", person=role(episode, person), topic="deadline")).ok
+        assert episode.call(ToolCall.of("ask", person=role(episode, person), topic="access")).ok
     asked = [event.data[0].rule for event in episode.world.log if event.kind == "asked"]
     assert asked == ["H-3"] * cap + ["H-4"] * (rules.MAX_MESSAGES - cap)
     assert episode.world.tables["persona"][seat].turns == rules.MAX_MESSAGES
@@ -157,7 +157,7 @@ def test_a_promised_answer_still_arrives_after_the_turn_cap(domain: Domain, pack
     episode = with_proposal(domain, pack)
     request(episode, "approver")
     for _ in range(rules.MAX_MESSAGES):
-        episode.call(ToolCall.of("ask", person=role(episode, "approver"), topic="deadline"))
+        episode.call(ToolCall.of("ask", person=role(episode, "approver"), topic="access"))
     for _ in range(10):
         episode.call(ToolCall.of("wait", seconds=900))
     assert [row["disposition"] for row in episode.view().rows["approval"]] == ["approved"]

@@ -116,6 +116,6 @@ def test_one_persons_turns_move_nobody_elses_delay(domain: Domain, pack: Pack) -
         for episode in (quiet, busy):
             episode.call(ToolCall.of("read_directory"))
         for role in ("requester", "colleague", "senior"):
-            for topic in ("deadline", "symptom"):
+            for topic in ("revision", "access"):
                 assert busy.call(ToolCall.of("ask", person=busy.scenario.roles[role][0], topic=topic)).ok
         assert approval_delay(busy) == approval_delay(quiet)

@@ -13,14 +13,21 @@ from fieldops_gym.core.cards import Pack
 from fieldops_gym.evaluation import AgentSource, Report, run, settings_for
 
 ENV = "FieldOps-Effect-v0"
+RELAY = "FieldOps-Relay-v0"
 
 
 def run_with(
-    pack: Pack, make: Callable[[], Any], seeds: int, out: Path | None = None, resume: bool = False, **settings: Any
+    pack: Pack,
+    make: Callable[[], Any],
+    seeds: int,
+    out: Path | None = None,
+    resume: bool = False,
+    env: str = ENV,
+    **settings: Any,
 ) -> Report:
     """Run an agent over cards of the pack, under the name of its class."""
     agent = AgentSource(getattr(make, "__name__", "agent"), make)
-    return run(settings_for(ENV, agent.name, pack, seeds=seeds, **settings), pack, agent, out, resume)
+    return run(settings_for(env, agent.name, pack, seeds=seeds, **settings), pack, agent, out, resume)
 
 
 def contents(directory: Path) -> dict[str, bytes]:

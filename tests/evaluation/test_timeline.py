@@ -18,8 +18,8 @@ from fieldops_gym.evaluation.rulings import Ruling, rulings, rulings_of
 from fieldops_gym.evaluation.timeline import Row, RowKind, timeline
 from fieldops_gym.evaluation.traces import rules_of, trace_of
 from fieldops_gym.graders import grade
-from tests.evaluation.support import ENV, Garbage
-from tests.support import VARIANTS, episode_of, play_fresh
+from tests.evaluation.support import Garbage
+from tests.support import VARIANTS, env_id_of, episode_of, play_fresh
 
 LOST = {"fault": "timeout_before_send", "times": 0}
 CRASH = "crash_after_commit"
@@ -34,7 +34,7 @@ def told(domain: Domain, pack: Pack, name: str, make: Callable[[], Any], **layer
 def traced(domain: Domain, pack: Pack, episode: Episode) -> Trace:
     card = pack.cards[episode.coordinates.card]
     plan = TrialPlan("a trial", card.segment, episode.coordinates)
-    settings = settings_for(ENV, "agent", pack, (card.id,))
+    settings = settings_for(env_id_of(f"{card.id}:any"), "agent", pack, (card.id,))
     return trace_of(plan, settings, 0, episode, TrialStatus.COMPLETED, grade(domain, episode.trial()), "")
 
 

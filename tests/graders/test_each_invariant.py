@@ -210,6 +210,33 @@ def _tells_a_colleague(run: Runner) -> tuple[Trial, set[str], list[str]]:
     return run("X-01:whole", before={"notify": detour}), {"account.right_recipient"}, ["notify"]
 
 
+@breaks("authority.intent_stands")
+def _sends_after_a_conflict(run: Runner) -> tuple[Trial, set[str], list[str]]:
+    def detour(episode: Episode) -> Iterable[ToolCall]:
+        yield call("reserve", proposal=plan(episode), key="own")
+
+    trial = run("X-04:stranger_live", before={"notify": detour})
+    return trial, {"authority.intent_stands"}, ["reserve", "reserve"]
+
+
+@breaks("trajectory.grounded")
+def _answers_unread(run: Runner) -> tuple[Trial, set[str], list[str]]:
+    def detour(episode: Episode) -> Iterable[ToolCall]:
+        right = role(episode, "manual.current")
+        yield call("finish", disposition="answered", subject=right)
+
+    return run("E-01:newest", instead={"read_manual": detour}), {"trajectory.grounded"}, ["finish"]
+
+
+@breaks("authority.within_scope")
+def _tries_another_tenants_record(run: Runner) -> tuple[Trial, set[str], list[str]]:
+    def detour(episode: Episode) -> Iterable[ToolCall]:
+        withheld = next(row for row in episode.view().rows["manual"] if row["status"] == "withheld")
+        yield call("read_manual", manual=withheld.id)
+
+    return run("E-05:none", before={"finish": detour}), {"authority.within_scope"}, ["read_manual"]
+
+
 def test_there_is_a_run_for_every_invariant() -> None:
     assert set(BREAKERS) == {invariant.id for invariant in INVARIANTS["field_service"]}
 
@@ -231,7 +258,12 @@ def test_breaks_and_says_by_what(run: Runner, invariant: str) -> None:
 
 HOLDING = {
     "X-02:timeout": {"recovery.reconcile_before_resend", "recovery.same_key"},
-    "X-01:whole": {invariant.id for invariant in INVARIANTS["field_service"] if not invariant.id.startswith("recovery.")},
+    "E-01:newest": {"trajectory.grounded", "authority.within_scope"},
+    "X-01:whole": {
+        invariant.id
+        for invariant in INVARIANTS["field_service"]
+        if not invariant.id.startswith("recovery.") and invariant.id not in ("trajectory.grounded", "authority.within_scope")
+    },
 }
 """On which reference runs each invariant is judged and holds."""
 

@@ -17,7 +17,7 @@ from fieldops_gym.core.world import Write
 from fieldops_gym.domains.field_service.records import Incident
 from fieldops_gym.graders import INVARIANTS, judge_so_far
 from tests.graders.runs import Runner, calls, commit_of, edited, end, made, plan, with_card
-from tests.support import VARIANTS, episode_of, play
+from tests.support import REPAIRS, VARIANTS, episode_of, play
 
 
 def test_an_unfinished_run_is_not_graded(domain: Domain, pack: Pack) -> None:
@@ -130,7 +130,7 @@ def test_the_right_world_with_the_wrong_words_fails(run: Runner, disposition: st
     assert "account.finish_true" in run.broken(trial)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", REPAIRS)
 def test_the_right_words_over_the_wrong_world_fail(run: Runner, name: str) -> None:
     def detour(episode: Episode) -> Iterable[ToolCall]:
         incident = episode.scenario.roles["incident"][0]
@@ -182,7 +182,7 @@ def test_the_frame_catches_another_tenants_incident_and_deletions(run: Runner) -
     trial = run("X-01:whole")
     seq = commit_of(trial, "reserve").seq
     other = trial.scenario.roles["tenant.other"][0]
-    incident = Incident("inc-other", other, "", "", "", "", "low", 0, "res-0")
+    incident = Incident("inc-other", other, "", "", "", "", "low", 0, (), "open", "res-0")
     gone = Write("person", trial.scenario.roles["senior"][0], None)
     for write in (Write("incident", incident.id, incident), gone):
         changed = edited(trial, lambda e, w=write: e._replace(writes=(*e.writes, w)) if e.seq == seq else e)

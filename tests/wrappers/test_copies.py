@@ -48,6 +48,7 @@ def action_for(env: gymnasium.Env, step: int, seed: int) -> Any:
     """Return an action that fits the stack: what the reference would do, or now and then any legal call."""
     base, draw = base_of(env), Stream(seed, "copies").draw(step)
     catalogue, legal = base.layout.catalogue, np.flatnonzero(episode_of(env).lead_view.menu_mask()).tolist()
+    legal = [entry for entry in legal if catalogue.entries[entry].tool != "finish"]
     entry = draw.pick(legal) if draw.below(4) == 0 else reference_choice(base)
     if isinstance(env.action_space, gymnasium.spaces.Discrete):
         return entry
