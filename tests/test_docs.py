@@ -121,7 +121,7 @@ def test_every_card_is_there_with_its_claim_and_without_its_answers(row: EnvRow)
         for name, variant in card.variants.items():
             told = part(text, "## Cards")
             assert ", ".join(variant.evidence) not in text
-            assert variant.recovery not in told
+            assert len(variant.recovery) < 20 or variant.recovery not in told
             assert not any(use.fault in told for use in variant.faults)
             assert not re.search(rf"\b{name}\b", " ".join(listed[card.id][:5]))
     assert not re.search(r"[{}]|evidence path|factor", part(text, "## Invariants"))
