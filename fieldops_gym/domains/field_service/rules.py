@@ -252,7 +252,7 @@ def authorise(world: World, seat: str, tool: Tool, values: tuple[Any, ...], now:
 def _may_reserve(world: World, proposal: Proposal, now: int) -> Decision:
     if proposal.status != "frozen":
         return Decision(False, "P-4", f"the proposal is {proposal.status}")
-    if any(r.status == "compensated" for r in effects_on(world.tables, proposal.incident)):
+    if any(r.status == "compensated" for r in own_effects_on(world.tables, proposal.incident)):
         return Decision(False, "P-6", POLICIES["once"][1])
     if live_approval(world.tables, proposal, now) is None:
         return Decision(False, "P-4", "no live approval of exactly this proposal")
