@@ -74,7 +74,7 @@ def has_the_domains_spaces(probe: Probe) -> Iterator[Found]:
     if base.observation_space != observation_space(base.layout):
         yield Found("observation_space", "it is not the domain's", "keep one 1-D Box per section of the domain's layout")
         return
-    for name, space in base.observation_space.spaces.items():
+    for name, space in getattr(base.observation_space, "spaces", {}).items():
         if not isinstance(space, spaces.Box) or len(space.shape) != 1 or space.dtype != np.float32:
             yield Found(f"observation_space[{name!r}]", f"it is {space}", "make it a 1-D Box of float32")
 

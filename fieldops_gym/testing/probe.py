@@ -41,7 +41,7 @@ class Moment(NamedTuple):
     step: int
     entry: int
     observation: Any
-    reward: float
+    reward: Any
     terminated: Any
     truncated: Any
     info: dict[str, Any]
@@ -61,12 +61,13 @@ class Probe:
         self.env_id, self.make_agent, self.episodes = env_id, make_agent, episodes
         self.wrapped = wrap is not None
         self._wrap = wrap or (lambda env: env)
-        self._kwargs = {"split": "all"} | dict(kwargs)
+        self._kwargs: dict[str, Any] = {"split": "all"} | dict(kwargs)
         self._variants = [(card.id, variant) for card in base_of(self.make()).cards for variant in card.variants]
 
     def make(self, **kwargs: Any) -> gymnasium.Env:
         """Return a new environment, wrappers and all."""
-        return self._wrap(gymnasium.make(self.env_id, **(self._kwargs | kwargs)))
+        given: Any = self._kwargs | kwargs
+        return self._wrap(gymnasium.make(self.env_id, **given))
 
     def variants(self) -> list[tuple[str, str]]:
         """Return every card with every variant."""

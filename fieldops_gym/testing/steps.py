@@ -144,7 +144,7 @@ def raises_for_callers_only(probe: Probe) -> Iterator[Found]:
     if env.action_space != base.action_space:
         return
     env.reset(seed=0)
-    outside = np.array(base.action_space.nvec, dtype=np.int64)
+    outside = np.array(base.layout.catalogue.nvec, dtype=np.int64)
     for action, what in ((outside, "an action outside the space"), (outside[:-1], "an action that is too short")):
         try:
             env.step(action)
