@@ -90,7 +90,7 @@ def test_whatever_three_calls_do_from_the_references_path_is_judged_alike(domain
             if one.ended:
                 continue
             for other, second in enumerate([None, *some_calls(one)]):
-                if draw.draw(steps, number, other).below(count(60, 3)):
+                if draw.draw(steps, number, other).below(count(60, 1)):
                     continue
                 two = one.branch(len(one.steps))
                 if second is not None:
