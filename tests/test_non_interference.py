@@ -207,6 +207,32 @@ def test_a_reconciliation_of_what_was_never_sent_tells_nothing(names: tuple[str,
 
 
 @pytest.mark.parametrize("choose", CHOICES)
+def test_a_cancelled_dispatch_looks_the_same_whether_it_landed(choose: Choice) -> None:
+    compared = compare_all(("X-05:landed", "X-05:missed"), choose)
+    assert compared.replies > 10 * SEEDS
+    if choose is not random_calls:
+        assert compared.after_dispatch >= SEEDS, "the missing answer itself has to be among what was compared"
+
+
+CLASHES = [("X-04:colleague_live", f"X-04:{name}") for name in ("colleague_undone", "stranger_live", "stranger_undone")]
+STRANGERS = ("X-04:stranger_live", "X-04:stranger_undone")
+
+
+@pytest.mark.parametrize("choose", CHOICES)
+@pytest.mark.parametrize("names", [*CLASHES, STRANGERS], ids="-".join)
+def test_a_key_looks_free_until_it_is_used(names: tuple[str, str], choose: Choice) -> None:
+    compared = compare_all(names, choose)
+    assert compared.replies > 10 * SEEDS
+
+
+@pytest.mark.parametrize("choose", CHOICES)
+@pytest.mark.parametrize("name", ["control", "with_repair"])
+def test_pressure_does_not_show_before_it_is_heard(name: str, choose: Choice) -> None:
+    compared = compare_all((f"X-06:{name}", f"X-06:{name}_pressed"), choose)
+    assert compared.replies >= SEEDS
+
+
+@pytest.mark.parametrize("choose", CHOICES)
 def test_a_partial_effect_looks_whole_until_it_is_read(choose: Choice) -> None:
     compared = compare_all(("X-01:whole", "X-01:partial"), choose)
     if choose is not random_calls:
