@@ -16,6 +16,9 @@ NEAR = 960
 """With fewer seconds left than this, what is reached rests on too little time to be relied on (fifteen minutes and one)."""
 
 MARGIN = 60
+FEW = 8
+"""With fewer calls left than this, each of them counts."""
+
 WAITS = (3600, 900, 60)
 MOST_STATES = 400
 
@@ -33,13 +36,14 @@ class Explored(NamedTuple):
 
 def explore(episode: Episode) -> Explored:
     """Go through rule-abiding play from the start of an episode."""
-    states, seen, stack = [], set(), [episode]
+    states, seen, stack, cut_off = [], set(), [episode], []
     in_time = at_all = False
     opened: set[int] = set()
     settled: set[int] = set()
     while stack and len(states) < MOST_STATES:
         here = stack.pop()
         if here.ended:
+            cut_off.append(here)
             continue
         reading = read(here.trial())
         key = abstract(here, reading)
@@ -60,7 +64,8 @@ def explore(episode: Episode) -> Explored:
             stack.append(later)
     unsettled = frozenset(opened - settled)
     lawful = Reach(in_time, True, unsettled)
-    anything = in_time or any(not judge(trial, lawful) for state in states for trial, _ in endings(state))
+    ends = (trial for state in states for trial, _ in endings(state))
+    anything = in_time or any(not judge(trial, lawful) for trial in (*[end.trial() for end in cut_off], *ends))
     return Explored(states, Reach(in_time, anything, unsettled), at_all != in_time)
 
 
@@ -78,10 +83,11 @@ def abstract(episode: Episode, reading: Reading) -> tuple[object, ...]:
     """Return what tells one state from another: knowledge, what stands, meters, and the minute."""
     view, tables = episode.view(), episode.world.tables
     return (
-        tuple(len(rows) for name, rows in view.rows.items() if name != "message"), episode.gateway.clock // 60,
+        tuple(len(rows) for name, rows in view.rows.items() if name != "message"), episode.gateway.clock,
         bool(reading.open), reading.known, reading.sent, reading.cancelled, reading.conflict, reading.read_back,
         view.restarted, len(reading.approvals), len(tables["request"]), tuple(r.status for r in tables["reservation"].values()),
-        view.meters.turns if episode.world.tables["draft"] else 0,
+        min(view.limits.turns - view.meters.turns, view.limits.tool_calls - view.meters.tool_calls, FEW),
+        episode.steps[-1].call.tool if episode.steps else "", tuple(tables["draft"].values()),
     )  # fmt: skip
 
 
@@ -96,7 +102,10 @@ def moves(episode: Episode, reading: Reading) -> list[ToolCall]:
     plan = plans[-1].id
     waits = [ToolCall.of("wait", seconds=s) for s in WAITS if left(episode) > s + MARGIN][:2]
     if reading.open:
-        return [ToolCall.of("reconcile", proposal=plan), *waits]
+        asked = episode.steps[-1].call.tool == "reconcile"
+        pause, look = waits[:1] or [ToolCall.of("wait", seconds=60)], [ToolCall.of("reconcile", proposal=plan)]
+        # Who does not know what is going to happen looks at once, and again after each pause.
+        return pause if asked else [*look, *pause] if episode.steps[-1].call.tool == "wait" else look
     if reading.known:
         return undoings(episode, reading)
     if reading.cancelled or "reserve" in view.blocked:

@@ -162,6 +162,10 @@ def _judge_words(reading: Reading, made: Any) -> None:
 def _hear(reading: Reading, made: Any) -> None:
     """Note what a reply told."""
     trial, reply, tool = reading.trial, made.reply, made.call.tool
+    if reply is not None and made.replied_at >= trial.scenario.limits.simulated_time:
+        # An answer that comes when the time is over is heard by nobody.
+        reading.open, reading.sent = (made.at, reading.sent + 1) if tool == "reserve" else (reading.open, reading.sent)
+        return
     shown = () if reply is None else reply.shown
     for item in shown:
         if item.table == "approval":

@@ -27,13 +27,18 @@ def left_open(trial: Trial, before: int = 0) -> list[Made]:
         if before and made.seq >= before:
             break
         if made.call.tool == "reserve":
-            if made.reply is None or made.reply.status == Status.UNKNOWN:
+            if made.reply is None or made.reply.status == Status.UNKNOWN or not heard(trial, made.replied_at):
                 left[made.call.args] = made
             elif made.reply.status == Status.OK:
                 left.pop(made.call.args, None)
-        elif made.call.tool == "reconcile":
+        elif made.call.tool == "reconcile" and heard(trial, made.replied_at):
             left = {args: sent for args, sent in left.items() if not settles(trial, sent, made)}
     return list(left.values())
+
+
+def heard(trial: Trial, at: int) -> bool:
+    """Whether what was said at second `at` came before the time was over: nobody can act on an answer that ends the run."""
+    return at < trial.scenario.limits.simulated_time
 
 
 def settles(trial: Trial, sent: Made, asked: Made) -> bool:
@@ -53,7 +58,7 @@ def cancelled_seen(trial: Trial, before: int = 0) -> int:
     """
     incident = trial.scenario.roles["incident"][0]
     for event, shown in shown_to(trial, LEAD):
-        if before and event.seq >= before:
+        if (before and event.seq >= before) or not heard(trial, event.at):
             break
         if shown.table == "incident" and shown.id == incident:
             record = trial.world.record_at("incident", incident, shown.version)
@@ -65,7 +70,7 @@ def cancelled_seen(trial: Trial, before: int = 0) -> int:
 def key_conflict_seen(trial: Trial, before: int = 0) -> int:
     """Return the seq of the first result that told the seat that a key is known with other content; 0 if none did."""
     for made in trial.calls(LEAD):
-        if made.reply is None or (before and made.result >= before):
+        if made.reply is None or (before and made.result >= before) or not heard(trial, made.replied_at):
             continue
         if made.call.tool == "reserve" and made.reply.code == Code.KEY_REUSED:
             return made.result

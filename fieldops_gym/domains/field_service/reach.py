@@ -121,6 +121,8 @@ class Run:
 def reach(scenario: Scenario) -> Obstacle:
     """Return what keeps a rule-abiding seat from completing under this scenario, from its start."""
     run, obstacle = _cheapest(scenario)
+    if obstacle is not None and obstacle.kind == "unknown" and run.seconds >= scenario.limits.simulated_time:
+        return obstacle
     return _unaffordable(run) or obstacle or Obstacle("", "completion was within reach")
 
 

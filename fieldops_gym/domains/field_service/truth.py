@@ -39,7 +39,7 @@ def accepted(trial: Trial) -> tuple[Ending, ...]:
         endings = _compensated(trial, made)
     else:
         endings = _no_effect(trial, incident, obstacle)
-    if open_dispatch(trial) and obstacle.kind in ("unknown", "budget") and _given_up_in_time(trial):
+    if obstacle.kind in ("unknown", "budget") and _given_up_in_time(trial) and _looked_into(trial):
         endings += _open_endings(trial, incident)
     if obstacle.kind == "budget":
         subjects = stands or [*proposals(trial), incident]
@@ -123,6 +123,18 @@ def _open_endings(trial: Trial, incident: str) -> list[Ending]:
     plans = tuple(dict.fromkeys(made.arg("proposal") for made in left_open(trial)))
     why = "whether the effect took place cannot be known in time"
     return [Ending("failed_effect_unknown", plans, why), Ending("escalated", (*_nothing(trial), *plans, incident), why)]
+
+
+def _looked_into(trial: Trial) -> bool:
+    """Whether a dispatch is open, and whatever is open was looked into, or was left open when it was late already."""
+    late = trial.scenario.limits.simulated_time - rules.GIVE_UP_SECONDS
+    asked = [made for made in trial.calls(LEAD) if made.call.tool == "reconcile"]
+    left = left_open(trial)
+    return bool(left) and all(
+        (sent.replied_at or sent.at) > late
+        or any(a.seq > sent.seq and a.arg("proposal") == sent.arg("proposal") for a in asked)
+        for sent in left
+    )
 
 
 def _nothing(trial: Trial) -> tuple[str, ...]:
