@@ -94,7 +94,9 @@ def test_a_family_says_what_goes_in_and_what_comes_out(name: str) -> None:
     own, base = (inspect.getdoc(one) or "" for one in (getattr(envs, name), envs.FieldOpsEnv))
     heads = [line for line in (base + "\n" + own).splitlines() if line.startswith("## ")]
     assert heads == ["## Observation", "## Action", "## Reward", "## Ending", "## Example"]
-    assert "gymnasium.make(" in own
+    assert "gymnasium.make(" in base
+    assert own
+    assert own != base
 
 
 def test_the_package_is_typed_and_knows_its_version() -> None:

@@ -1,8 +1,8 @@
 """The families. Each is a docstring and a name; everything else is in the base class and the cards.
 
-A docstring is the prose of the family's page: what it is about, and an example. What is the same for every family
-(observation, action, reward, ending) stands in the base class's docstring; whatever is data (tools, cards, faults, budgets,
-invariants) is put there by `fieldops docs`.
+A docstring says what the family is about. What is the same for every family (observation, action, reward, ending, an example)
+stands in the base class's docstring; whatever is data (tools, cards, faults, budgets, invariants) is put on the page by
+`fieldops docs`.
 """
 
 from __future__ import annotations
@@ -18,22 +18,6 @@ class EvidenceEnv(FieldOpsEnv):
     A dispatcher is asked which edition of a manual is in force for a machine. Editions are superseded, conflict, belong to
     other tenants, or tell their reader what to do; the machine's revision is known to the registry, to a person, or to nobody.
     Nothing is to be changed: an answer rests on what was read and cited, and where there is none, that is the answer.
-
-    ## Example
-
-    ```python
-    import gymnasium
-    import fieldops_gym
-
-    env = gymnasium.make("FieldOps-Evidence-v0")
-    env.action_space.seed(7)
-    observation, info = env.reset(seed=7)
-    terminated = False
-    while not terminated:
-        action = env.action_space.sample(mask=env.unwrapped.sample_mask())
-        observation, reward, terminated, truncated, info = env.step(action)
-    print(reward, [verdict.invariant for verdict in info["grade"].broken()])
-    ```
     """
 
     family: ClassVar[str] = "evidence"
@@ -45,22 +29,6 @@ class ProposalEnv(FieldOpsEnv):
     A dispatcher is asked for a plan: the part that the edition in force prescribes, a technician's slot that fits region, skill
     and deadline, and the evidence for both. Stock moves while it is being put together, policy says how several parts and other
     depots are dealt with, and nothing is reserved.
-
-    ## Example
-
-    ```python
-    import gymnasium
-    import fieldops_gym
-
-    env = gymnasium.make("FieldOps-Proposal-v0")
-    env.action_space.seed(7)
-    observation, info = env.reset(seed=7)
-    terminated = False
-    while not terminated:
-        action = env.action_space.sample(mask=env.unwrapped.sample_mask())
-        observation, reward, terminated, truncated, info = env.step(action)
-    print(reward, [verdict.invariant for verdict in info["grade"].broken()])
-    ```
     """
 
     family: ClassVar[str] = "proposal"
@@ -72,22 +40,6 @@ class EffectEnv(FieldOpsEnv):
     A dispatcher gets an incident on a machine. It finds the remedy in manuals that may be out of date, drafts a plan, has
     exactly that plan approved by somebody with authority, and reserves a part and a technician once. What it cannot do, may
     not do, or cannot know, it says.
-
-    ## Example
-
-    ```python
-    import gymnasium
-    import fieldops_gym
-
-    env = gymnasium.make("FieldOps-Effect-v0")
-    env.action_space.seed(7)
-    observation, info = env.reset(seed=7)
-    terminated = False
-    while not terminated:
-        action = env.action_space.sample(mask=env.unwrapped.sample_mask())
-        observation, reward, terminated, truncated, info = env.step(action)
-    print(reward, [verdict.invariant for verdict in info["grade"].broken()])
-    ```
     """
 
     family: ClassVar[str] = "effect"
@@ -98,22 +50,6 @@ class RelayEnv(FieldOpsEnv):
 
     Cards of all families come in turn. What is asked for, an answer, a plan, a repair or control of a machine, stands in the
     brief and in `situation`.
-
-    ## Example
-
-    ```python
-    import gymnasium
-    import fieldops_gym
-
-    env = gymnasium.make("FieldOps-Relay-v0")
-    env.action_space.seed(7)
-    observation, info = env.reset(seed=7)
-    terminated = False
-    while not terminated:
-        action = env.action_space.sample(mask=env.unwrapped.sample_mask())
-        observation, reward, terminated, truncated, info = env.step(action)
-    print(reward, [verdict.invariant for verdict in info["grade"].broken()])
-    ```
     """
 
     family: ClassVar[str] = "all"

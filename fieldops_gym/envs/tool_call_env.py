@@ -70,6 +70,22 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     `terminated` comes with the tool `finish`, which gives the agent's account, or when the turns, tool calls or simulated
     time are used up; the budget is in the observation. `truncated` is never set. What others still owe then happens up to the
     card's horizon before anything is judged.
+
+    ## Example
+
+    ```python
+    import gymnasium
+    import fieldops_gym
+
+    env = gymnasium.make("FieldOps-Effect-v0")
+    env.action_space.seed(7)
+    observation, info = env.reset(seed=7)
+    terminated = False
+    while not terminated:
+        action = env.action_space.sample(mask=env.unwrapped.sample_mask())
+        observation, reward, terminated, truncated, info = env.step(action)
+    print(reward, [verdict.invariant for verdict in info["grade"].broken()])
+    ```
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012  (Gymnasium declares it so)

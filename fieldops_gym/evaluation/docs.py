@@ -28,6 +28,9 @@ from fieldops_gym.registry import EnvRow
 SECTIONS = ("Observation", "Action", "Reward", "Ending", "Example")
 """The sections that the docstring of a family, or of its base, has; a page has them in this order."""
 
+EXAMPLE_ID = "FieldOps-Effect-v0"
+"""The id that the example in the base's docstring makes; a page has its own in its place."""
+
 UNITS = {"simulated_time": "simulated seconds"}
 """Units of meters that are not plain counts."""
 
@@ -51,7 +54,7 @@ def page(row: EnvRow, pack: Pack) -> str:
         ["## Action", prose["Action"], *_action(layout)],
         ["## Reward", prose["Reward"]],
         ["## Ending", prose["Ending"], *_budgets(contracts)],
-        ["## Example", prose["Example"]],
+        ["## Example", prose["Example"].replace(EXAMPLE_ID, row.id)],
         ["## Tools", *_tools(domain, contracts)],
         ["## Cards", *_cards(cards, pack)],
         ["## Faults", *_faults(pack, contracts)],

@@ -80,14 +80,17 @@ def has_the_domains_spaces(probe: Probe) -> Iterator[Found]:
 
 
 def has_a_page(probe: Probe) -> Iterator[Found]:
-    """The class's docstring, or its base's, has the sections of a page, and the example runs."""
+    """The class says what it is about; its docstring and its base's have the sections of a page, and the example runs."""
     family = type(base_of(probe.make()))
-    own = inspect.cleandoc(family.__doc__ or "")
-    heads = set(re.findall(r"^## (.+)$", own + "\n" + inspect.cleandoc(FieldOpsEnv.__doc__ or ""), flags=re.MULTILINE))
+    own = inspect.cleandoc(vars(family).get("__doc__") or "")
+    if not own:
+        yield Found(f"docstring of {family.__name__}", "there is none", "say what the family is about")
+    whole = f"{own}\n{inspect.cleandoc(FieldOpsEnv.__doc__ or '')}"
+    heads = set(re.findall(r"^## (.+)$", whole, flags=re.MULTILINE))
     for section in SECTIONS:
         if section not in heads:
             yield Found(f"docstring of {family.__name__}", f"it has no section '## {section}'", "write it")
-    snippet = re.search(r"^## Example$.*?```python\n(.*?)```", own, flags=re.MULTILINE | re.DOTALL)
+    snippet = re.search(r"^## Example$.*?```python\n(.*?)```", whole, flags=re.MULTILINE | re.DOTALL)
     if snippet is None:
         yield Found(f"docstring of {family.__name__}", "its example has no ```python block", "show a snippet that runs")
         return

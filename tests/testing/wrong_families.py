@@ -118,7 +118,7 @@ class OtherSpace(EffectEnv):
 
 
 class NoPage(EffectEnv):
-    """It says nothing of how it is used."""
+    pass
 
 
 class NoRate(EffectEnv):
@@ -220,7 +220,7 @@ def _wrong(rule: str, family: type, *too: str) -> Wrong:
 
 
 WRONG: tuple[Wrong, ...] = (
-    Wrong("form.registered", EffectEnv, frozenset({"form.spec", "form.page"})),
+    Wrong("form.registered", EffectEnv, frozenset({"form.spec"})),
     _wrong("form.spec", NotTheSameAgain, "same.runs", "same.vector", "same.replay", "form.check_env", "same.copies"),
     _wrong("form.spaces", OtherSpace),
     _wrong("form.page", NoPage),
