@@ -256,14 +256,8 @@ class Gateway:
         seat, name = fault.act.split(".")
         given = dict(passage.call.args) | dict(fault.values)
         args = tuple(sorted((arg.name, given[arg.name]) for arg in self.domain.tools[seat][name].args))
-        item = AgendaItem(
-            f"act-{self._ids.token('agenda', *key)}",
-            self.clock + fault.seconds,
-            seat,
-            ToolCall(name, args),
-            fault.id,
-            passage.seq,
-        )
+        due, act = self.clock + fault.seconds, f"act-{self._ids.token('agenda', *key)}"
+        item = AgendaItem(act, due, seat, ToolCall(name, args), fault.id, passage.seq)
         self.world.emit(self.clock, HARNESS, "agenda", seq, (make(Write, ("agenda", item.id, item)),), NOTHING)
         self._next_due = min(self._next_due, item.due)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fieldops_gym.core.domain import Domain
+from fieldops_gym.domains.field_service.card_checks import check_card, roles_of
 from fieldops_gym.domains.field_service.people import POLICIES_BY_SEAT
 from fieldops_gym.domains.field_service.records import TABLES
 from fieldops_gym.domains.field_service.rules import LEAD, authorise, nothing_to_undo, unsound
 from fieldops_gym.domains.field_service.service import was_sent
-from fieldops_gym.domains.field_service.setup import build, check_card, roles_of
+from fieldops_gym.domains.field_service.setup import build
 from fieldops_gym.domains.field_service.tools import DISPOSITIONS, PROHIBITED, TOOLS
 from fieldops_gym.domains.field_service.truth import TRUTH
 from fieldops_gym.domains.field_service.view import LAYOUTS, deliver, opening
