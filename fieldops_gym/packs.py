@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fieldops_gym.core.cards import CardError, Pack, load_pack
+from fieldops_gym.core.cards import Card, CardError, Pack, load_pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.faults import Fault, misfit
+from fieldops_gym.core.overrides import OverrideError, Overrides
 from fieldops_gym.core.people import SPEAK, Opening
+from fieldops_gym.core.scenario import check_overrides
 from fieldops_gym.core.tools import Choice, Tool
 from fieldops_gym.domains import DOMAINS
 from fieldops_gym.graders import invariants_of
@@ -57,7 +59,7 @@ def act_problem(fault: Fault, domain: Domain) -> str:
     if not fault.act:
         return ""
     seat, _, name = fault.act.partition(".")
-    tool = domain.tools.get(seat, {}).get(name)
+    tool = None if seat == domain.lead else domain.tools.get(seat, {}).get(name)
     if tool is None:
         known = [f"{seat}.{tool}" for seat, tools in domain.tools.items() if seat != domain.lead for tool in tools]
         return f"there is no act '{fault.act}'; there are {', '.join(known)}"
@@ -65,6 +67,11 @@ def act_problem(fault: Fault, domain: Domain) -> str:
     takes, given = {arg.name for arg in tool.args}, {arg.name for arg in domain.tools[domain.lead][fault.tool].args}
     if not own <= takes <= own | given:
         return f"act '{fault.act}' takes {sorted(takes)}; the fault gives {sorted(own)} and the call {sorted(given)}"
+    options = {arg.name: arg.options for arg in tool.args if isinstance(arg, Choice)}
+    for parameter in fault.parameters:
+        for word in parameter.options:
+            if word not in options.get(parameter.name, (word,)):
+                return f"parameter '{parameter.name}': '{word}' is none of {', '.join(options[parameter.name])}"
     return ""
 
 
@@ -83,6 +90,15 @@ def opening_problems(opens: Opening | None, speak: Tool, roles: frozenset[str]) 
     return problems
 
 
+def use_problems(pack: Pack, card: Card, variant: str) -> list[str]:
+    """Return what is wrong with the values that a variant gives to its faults."""
+    try:
+        check_overrides(pack, card.model_copy(update={"variants": {variant: card.variants[variant]}}), Overrides())
+    except OverrideError as error:
+        return [f"variants.{variant}: {error}"]
+    return []
+
+
 def check(pack: Pack, name: str, domain: Domain) -> list[str]:
     """Return what is wrong with one card beyond its form: setup, roles, tools, invariants, frame, evidence paths."""
     card, known = pack.cards[name], {invariant.id for invariant in invariants_of(domain)}
@@ -99,9 +115,15 @@ def check(pack: Pack, name: str, domain: Domain) -> list[str]:
     for variant, spec in card.variants.items():
         missing = [tool for tool in spec.evidence if tool not in contract.tools]
         problems += [f"variants.{variant}.evidence: '{tool}' is not in contract '{contract.id}'" for tool in missing]
+        problems += use_problems(pack, card, variant)
+    seats = [seat for seat in contract.personas if seat not in domain.people]
+    problems += [
+        f"contract '{contract.id}': personas: there is no seat '{seat}'; there are {', '.join(domain.people)}" for seat in seats
+    ]
     problems += [
         f"contract '{contract.id}': personas.{seat}: '{persona}': opens.{wrong}"
         for seat, personas in contract.personas.items()
+        if seat in domain.people
         for persona in personas
         for wrong in opening_problems(pack.personas[persona].opens, domain.tools[seat][SPEAK], domain.roles(card))
     ]

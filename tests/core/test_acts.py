@@ -82,6 +82,37 @@ def test_a_cancellation_takes_hold_when_it_is_due(domain: Domain, pack: Pack, se
     assert episode.view().rows["incident"][0]["status"] == "cancelled"
 
 
+@pytest.mark.parametrize("boundary", ["before_commit", "after_commit"])
+def test_a_cancellation_on_either_side_of_the_commit(domain: Domain, pack: Pack, boundary: str) -> None:
+    at_once = pack.faults["cancellation_race"]._replace(id="at_once", boundary=boundary)
+    moved = pack._replace(faults={**pack.faults, "at_once": at_once})
+    episode = approved(domain, moved, {"fault": "at_once", "values": {"seconds": 0}})
+    result, after = reserve(episode), boundary == "after_commit"
+    assert result.ok == after
+    assert [made.status for made in episode.world.tables["reservation"].values()] == ["active"] * after
+    call = max(e.seq for e in episode.world.log if e.kind == "call")
+    kinds = [e.kind for e in episode.world.log if e.seq > call]
+    acted = ["fault", "agenda", "act"]
+    assert kinds == (["intent", "commit", *acted, "result"] if after else ["intent", *acted, "result"])
+    (planned,) = [e for e in episode.world.log if e.kind == "agenda"]
+    ((table, _, item),) = planned.writes
+    assert (table, item.seat, item.rule, item.ref) == ("agenda", "requester", "at_once", call)
+    assert not episode.world.tables["agenda"], "what has been done is on no agenda"
+    assert not domain.broken(episode.world.tables, episode.world.start)
+
+
+@pytest.mark.parametrize(("seconds", "pending"), [(20_000, 0), (10**6, 1)])
+def test_a_cancellation_after_the_end_changes_no_verdict(domain: Domain, pack: Pack, seconds: int, pending: int) -> None:
+    episode = approved(domain, pack, {"fault": "cancellation_race", "values": {"seconds": seconds}})
+    trial = play(episode, Reference()).trial()
+    assert trial.account.disposition == "completed"
+    assert len(trial.pending) == pending, "what falls due within the horizon happens, the rest is listed"
+    assert episode.world.tables["incident"][episode.scenario.roles["incident"][0]].status == (
+        "open" if pending else "cancelled"
+    )
+    assert grade(domain, trial).outcome == "passed"
+
+
 def test_what_is_cancelled_is_refused_and_shown(domain: Domain, pack: Pack) -> None:
     lost = {"fault": "timeout_before_send"}
     episode = approved(domain, pack, {"fault": "cancellation_race", "times": 0}, lost)
@@ -148,6 +179,17 @@ def test_what_a_person_opens_with_comes_once_and_when_the_interaction_seed_says(
     assert len(dues) > count(8, 100) // 2
 
 
+def test_a_person_who_is_replaced_opens_with_nothing_and_one_who_is_put_in_does(domain: Domain, pack: Pack) -> None:
+    for person in ("colleague.busy", "outside"):
+        assert not episode_of(domain, pack, "X-06:control_pressed", 0, merge([{"people": {"colleague": person}}])).world.start[
+            "agenda"
+        ]
+    overrides = merge([{"people": {"colleague": "colleague.insisting"}}])
+    (item,) = episode_of(domain, pack, "X-01:whole", 0, overrides).world.start["agenda"].values()
+    (same,) = episode_of(domain, pack, "X-06:control_pressed", 0).world.start["agenda"].values()
+    assert item.due == same.due, "when it comes is a matter of the interaction seed alone"
+
+
 @pytest.fixture
 def tasks(tmp_path: Path) -> Path:
     return Path(shutil.copytree(shipped_tasks() / "field_service", tmp_path / "tasks"))
@@ -163,6 +205,28 @@ def tasks(tmp_path: Path) -> Path:
             "fault 'key_taken': there is no act 'rival.sing'; there are",
         ),
         ("faults.yaml", "act: requester.cancel", "act: cancel", "fault 'cancellation_race': there is no act 'cancel'"),
+        ("faults.yaml", "act: requester.cancel", "act: approver.cancel", "there is no act 'approver.cancel'; there are"),
+        ("faults.yaml", "act: requester.cancel", "act: dispatcher.withdraw", "there is no act 'dispatcher.withdraw'"),
+        (
+            "faults.yaml",
+            "act: requester.cancel",
+            "act: approver.decide",
+            "takes ['disposition', 'request']; the fault gives []",
+        ),
+        (
+            "faults.yaml",
+            "by: [colleague, stranger]",
+            "by: [colleague, martian]",
+            "'key_taken': parameter 'by': 'martian' is none",
+        ),
+        ("faults.yaml", "{seconds: [1, 20]}", "{seconds: [a, b]}", "parameter 'seconds' is a range of integers"),
+        ("faults.yaml", "{seconds: [1, 20]}", "{seconds: [20, 1]}", "parameter 'seconds': 20 is above 1"),
+        (
+            "faults.yaml",
+            "boundary: before_commit\n  effect: act\n  act: requester.cancel",
+            "boundary: on_reply\n  effect: act\n  act: requester.cancel",
+            "effect 'act' does nothing at boundary 'on_reply'; it does at before_commit, after_commit",
+        ),
         ("faults.yaml", "left: [active, compensated]", "right: [a, b]", "fault 'key_taken': act 'rival.claim_key' takes ['by'"),
         (
             "faults.yaml",

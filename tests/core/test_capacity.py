@@ -12,10 +12,11 @@ from fieldops_gym import Episode, ToolCall, evaluation_seeds, merge
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.overrides import Overrides
+from fieldops_gym.core.people import Opening
 from fieldops_gym.core.view import Row
 from fieldops_gym.domains.field_service import rules
 from fieldops_gym.domains.field_service.tools import TOPICS
-from tests.core.helpers import has_reservation, run_until, start_at
+from tests.core.helpers import has_approval, has_reservation, run_until, start_at
 from tests.counts import count
 from tests.support import VARIANTS, episode_of, play
 
@@ -194,6 +195,56 @@ def test_spam_of_reservations_is_bounded_by_the_budget(domain: Domain, pack: Pac
     view, catalogue = episode.view(), episode.view().layout.catalogue
     assert not view.mask[catalogue.tool_index["reserve"]], "a visible budget that is used up is masked"
     assert view.menu_mask().any()
+
+
+def test_a_seat_can_be_shown_as_many_reservations_as_its_view_holds_and_no_more(domain: Domain, pack: Pack) -> None:
+    """A colleague's, and one for each attempt; what strangers reserve is never shown."""
+    taken = [{"fault": "key_taken", "nth": nth, "values": {"by": "colleague", "left": "active"}} for nth in (1, 2)]
+    layer = {"budget": dict(LONG.budget), "faults": [*taken, {"fault": "stock_taken", "values": {"what": "part"}}]}
+    most = 0
+    for index in range(count(8, 40)):
+        start = episode_of(domain, pack, "X-01:whole", index, merge([layer]))
+        episode = run_until(start, Reference(), has_approval)
+        plan = episode.view().rows["proposal"][0].id
+        for _ in range(6):
+            episode.call(ToolCall.of("reserve", proposal=plan, key="fresh"))
+            episode.call(ToolCall.of("reconcile", proposal=plan))
+        incident = episode.scenario.roles["incident"][0]
+        theirs = {made.id for made in episode.world.tables["reservation"].values() if made.incident == incident}
+        assert {row.id for row in episode.view().rows["reservation"]} == theirs
+        assert len(theirs) < len(episode.world.tables["reservation"]), "somebody else reserved something too"
+        most = max(most, len(theirs))
+    assert most == domain.layouts[domain.lead].tables["reservation"].capacity
+
+
+def test_a_seat_can_be_sent_as_many_messages_as_its_view_holds(domain: Domain, pack: Pack) -> None:
+    """Everybody opens, answers every message and every request, and the requester cancels."""
+    answers = (("approval", "rejected"), ("ask", "insisted"), ("told", "insisted"))
+    roles = {"approver.prompt": "approver", "requester.insisting": "requester", "colleague.insisting": "senior"}
+    chatty = {
+        name: pack.personas[name]._replace(
+            turn_cap=99, delay=(60, 60), answers=answers, opens=Opening("insisted", role, (60, 60))
+        )
+        for name, role in roles.items()
+    }
+    late = pack.faults["cancellation_race"]._replace(id="late", tool="propose", boundary="after_commit")
+    loud = pack._replace(personas={**pack.personas, **chatty}, faults={**pack.faults, "late": late})
+    layer = {"people": {persona.seat: name for name, persona in chatty.items()}, "faults": ["late"]}
+    episode = prepared(domain, loud, layer)
+    approver = episode.scenario.roles["approver"][0]
+    for proposal in make_proposals(episode):
+        for _ in range(rules.MAX_REQUESTS_EACH):
+            assert episode.call(ToolCall.of("request_approval", proposal=proposal, person=approver)).ok
+            decided = len(episode.world.tables["approval"]) + 1
+            while len(episode.world.tables["approval"]) < decided:
+                episode.call(ToolCall.of("wait", seconds=60))
+    calls = everyone(lambda p: [ToolCall.of("ask", person=p, topic="access")], episode.view().rows["person"])
+    spam(episode, calls, rules.MAX_MESSAGES + 1)
+    for _ in range(4):
+        episode.call(ToolCall.of("wait", seconds=900))
+    acts = [row["act"] for row in episode.view().rows["message"]]
+    assert acts.count("cancelled") == 1
+    assert len(acts) == domain.layouts[domain.lead].tables["message"].capacity
 
 
 @pytest.mark.parametrize(

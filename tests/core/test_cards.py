@@ -134,6 +134,31 @@ def test_a_card_of_the_wrong_form_is_refused_with_file_field_and_reason(
             put("requests", 0, value="Mend {thing}."),
             "requests.0: there is no field 'thing'; there are ['control', 'deadline",
         ),
+        (
+            put("variants", "whole", "setup", value=[{"step": "accident"}]),
+            "variants.whole.setup.0: there is no step 'accident'; there are parties",
+        ),
+        (
+            put("variants", "whole", "setup", value=[{"step": "parts", "with": {"colour": "red"}}]),
+            "variants.whole.setup.0: step 'parts' takes ['fits (optional)'",
+        ),
+        (put("variants", "whole", "requests", value=["Mend {thing}."]), "variants.whole.requests.0: there is no field 'thing'"),
+        (
+            put("variants", "whole", "people", value={"boss": "approver.prompt"}),
+            "variants.whole.people.boss: 'approver.prompt' is not for that seat; there are approver, requester, colleague",
+        ),
+        (
+            put("variants", "whole", "people", value={"approver": "nobody"}),
+            "variants.whole.people.approver: 'nobody' is not for that seat; it admits approver.prompt",
+        ),
+        (
+            put("variants", "whole", "faults", value=[{"fault": "key_taken", "values": {"by": "martian"}}]),
+            "variants.whole: faults: 'key_taken': by: 'martian' is none of colleague, stranger",
+        ),
+        (
+            put("variants", "whole", "faults", value=[{"fault": "not_sent", "values": {"seconds": 3}}]),
+            "variants.whole: faults: 'not_sent' has no parameter 'seconds'",
+        ),
         (put("equipment_families", value=["teapot"]), "equipment_families: 'teapot' is not a family; there are chiller"),
     ],
 )
@@ -168,6 +193,16 @@ def test_a_card_that_refers_to_nothing_is_refused_with_card_field_and_reason(
         ("faults.yaml", drop(2, "recovery"), "faults.yaml: row 3: recovery: Field required"),
         ("faults.yaml", put(1, "id", value="partial_effect"), "faults.yaml: row 2: id: 'partial_effect' is defined twice"),
         ("faults.yaml", drop(1), "there is no fault 'not_sent' in faults.yaml"),
+        (
+            "personas.yaml",
+            lambda rows: rows[0].update(opens={"act": "insisted"}),
+            "personas.yaml: row 1: opens.role: Field required",
+        ),
+        (
+            CONTRACT,
+            put("personas", "rival", value=["approver.prompt"]),
+            "contract 'effect': personas.rival: 'approver.prompt' is no persona of that seat",
+        ),
         ("personas.yaml", put(0, "turn_cap", value=0), "personas.yaml: row 1: turn_cap: Input should be greater"),
         ("personas.yaml", put(0, "mood", value="bad"), "personas.yaml: row 1: mood: Extra inputs"),
         (
@@ -184,6 +219,14 @@ def test_a_card_that_refers_to_nothing_is_refused_with_card_field_and_reason(
 )
 def test_what_cards_share_is_checked_as_strictly(tasks: Path, name: str, change: Callable[[Any], None], expected: str) -> None:
     edit(tasks, name, change)
+    assert expected in refusal(tasks)
+
+
+@pytest.mark.parametrize("seat", ["boss", "rival", "dispatcher"])
+def test_people_sit_in_seats_that_there_are(tasks: Path, seat: str) -> None:
+    edit(tasks, "personas.yaml", lambda rows: rows.append({**rows[0], "id": f"{seat}.new", "seat": seat}))
+    edit(tasks, CONTRACT, put("personas", seat, value=[f"{seat}.new"]))
+    expected = f"contract 'effect': personas: there is no seat '{seat}'; there are approver, requester, colleague"
     assert expected in refusal(tasks)
 
 

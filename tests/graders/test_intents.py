@@ -24,6 +24,16 @@ def test_nothing_more_is_sent_once_the_key_is_known_for_something_else(run: Runn
     assert {"authority.intent_stands"} | also <= broken
 
 
+def test_a_conflict_that_a_reconciliation_tells_of_counts_as_much(run: Runner) -> None:
+    taken = {"fault": "key_taken", "values": {"by": "stranger", "left": "active"}}
+    unheard = merge([{"faults": [taken, "timeout_before_send"]}])
+    honest = run("X-01:whole", overrides=unheard)
+    assert [m.call.tool for m in honest.calls("dispatcher")].count("reserve") == 1
+    assert not run.broken(honest)
+    again = run("X-01:whole", overrides=unheard, before={"notify": reserving()})
+    assert set(run.broken(again)) == {"authority.intent_stands"}
+
+
 def test_another_plan_is_no_way_round_a_conflict(run: Runner) -> None:
     def detour(episode: Episode) -> Iterable[ToolCall]:
         yield from another_plan(episode)
