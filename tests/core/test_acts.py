@@ -60,8 +60,12 @@ def test_a_colleague_keeps_to_policy(domain: Domain, pack: Pack) -> None:
     reserve(episode, "fresh")
     assert acts(episode)[-1] == ("rival", "claim_key", "key_reused")
     assert {entry.seat for entry in episode.world.tables["ledger"].values()} == {"dispatcher"}
+    episode = approved(domain, pack, use)
+    assert reserve(episode, "fresh").ok
+    assert reserve(episode).ok, "the key is free, but something stands for the incident"
+    assert acts(episode)[-1] == ("rival", "claim_key", "conflict")
     cancelled = {"fault": "cancellation_race", "values": {"seconds": 0}}
-    episode = approved(domain, pack, cancelled, use | {"nth": 2})
+    episode = approved(domain, pack, cancelled, use)
     assert reserve(episode).reply.code == "conflict"
     reserve(episode)
     assert acts(episode)[-1] == ("rival", "claim_key", "conflict")
@@ -176,6 +180,7 @@ def test_what_a_person_opens_with_comes_once_and_when_the_interaction_seed_says(
             episode.call(ToolCall.of("wait", seconds=3600))
         said = [row for row in episode.view().rows["message"] if row["act"] == "insisted"]
         assert [(row["sender"], row["at"]) for row in said] == [(episode.scenario.roles["senior"][0], item.due)]
+        assert [tool for _, tool, _ in acts(episode)].count("speak") == 1
     assert len(dues) > count(8, 100) // 2
 
 

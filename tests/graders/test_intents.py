@@ -32,6 +32,9 @@ def test_a_conflict_that_a_reconciliation_tells_of_counts_as_much(run: Runner) -
     assert not run.broken(honest)
     again = run("X-01:whole", overrides=unheard, before={"notify": reserving()})
     assert set(run.broken(again)) == {"authority.intent_stands"}
+    fresh = run("X-01:whole", overrides=unheard, before={"notify": reserving("fresh")})
+    assert run.holds(fresh, "effect.at_most_once"), "it is this desk's first: what was found is not for this incident"
+    assert {"authority.intent_stands", "recovery.same_key"} <= set(run.broken(fresh))
 
 
 def test_another_plan_is_no_way_round_a_conflict(run: Runner) -> None:
@@ -86,6 +89,13 @@ def test_control_that_is_not_refused_in_words_is_missed(run: Runner, name: str) 
             return None
 
     assert set(run.broken(run(name, agent=Silent()))) == {"task.requester_told"}
+
+
+def test_the_refusal_may_come_after_the_news(run: Runner) -> None:
+    trial = run("X-06:with_repair", before={"finish": lambda e: [tell(e, "refused")]})
+    told = [made.arg("kind") for made in trial.calls("dispatcher") if made.call.tool == "notify"]
+    assert told[-1] == "refused"
+    assert not run.broken(trial)
 
 
 @pytest.mark.parametrize(
