@@ -66,9 +66,12 @@ def explore(episode: Episode) -> Explored:
             stack.append(later)
     unsettled = frozenset(opened - settled)
     lawful = Reach(in_time, True, unsettled)
-    ends = (trial for state in states for trial, _ in endings(state))
-    anything = in_time or any(not judge(trial, lawful) for trial in (*[end.trial() for end in cut_off], *ends))
-    return Explored(states, Reach(in_time, anything, unsettled), at_all != in_time)
+    ends = [trial for state in states for trial, _ in endings(state)] + [end.trial() for end in cut_off]
+    right = [trial for trial in ends if not judge(trial, lawful)]
+    most = episode.scenario.limits.simulated_time
+    anything = in_time or bool(right)
+    with_room = in_time or any(trial.account and trial.account.at <= most - MARGIN for trial in right)
+    return Explored(states, Reach(in_time, anything, unsettled), at_all != in_time or anything != with_room)
 
 
 def left(episode: Episode) -> int:
