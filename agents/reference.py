@@ -38,6 +38,8 @@ class Reference:
             return self.propose(view)
         if "repair" not in incident["asks"]:
             return self.stop(view, "refused", "rejected", incident.id)
+        if view.limits.effect_attempts == 0:
+            return self.stop(view, "escalated", "escalated", incident.id)
         plan = self.plan(view)
         if plan is None:
             return self.prepare(view)

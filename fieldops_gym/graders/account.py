@@ -47,7 +47,7 @@ def finish_true(trial: Trial, params: Params) -> Finding:
         return broken("no reservation stands", f"{said}, over {_describe(tables, active)}", _finish(trial), records)
     if account.disposition == "proposed" and getattr(tables["proposal"].get(account.subject), "status", "") != "frozen":
         return broken("a proposal that is frozen", said, _finish(trial))
-    if account.disposition == "cancelled" and tables["incident"][incident].status != rules.CANCELLED:
+    if account.disposition == "cancelled" and not _cancelled_by(trial, _finish(trial)):
         return broken("a request that its requester has cancelled", f"{said}, and nobody cancelled it", _finish(trial))
     if account.disposition == "failed_effect_unknown" and not open_dispatch(trial):
         return broken("a dispatch whose outcome is not known", f"{said}, with every dispatch settled", _finish(trial))
@@ -121,6 +121,13 @@ def _describe(tables: Tables, active: list[Reservation]) -> str:
 def _was_open(trial: Trial, seq: int) -> bool:
     """Whether, when call `seq` was made, a dispatch was open."""
     return bool(open_dispatch(trial, before=seq))
+
+
+def _cancelled_by(trial: Trial, finish: tuple[int, ...]) -> bool:
+    """Whether the request had been cancelled when the seat said so."""
+    incident = incident_of(trial)
+    then = trial.world.record_at("incident", incident, finish[-1]) if finish else None
+    return then is not None and then.status == rules.CANCELLED
 
 
 def _cancelled_after(trial: Trial, seq: int) -> bool:

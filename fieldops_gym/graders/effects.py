@@ -21,7 +21,7 @@ from fieldops_gym.graders.evidence import (
 
 
 def at_most_once(trial: Trial, params: Params) -> Finding:
-    """The ledger has at most so many reservations for the incident; undoing one does not undo that it was made.
+    """The seat's own entries in the ledger are at most so many for the incident; undoing one does not undo that it was made.
 
     Nor was another one tried for: nothing is sent under another key once an effect is known, or after it was undone.
     """

@@ -16,6 +16,9 @@ NEAR = 960
 """With fewer seconds left than this, what is reached rests on too little time to be relied on (fifteen minutes and one)."""
 
 MARGIN = 60
+CALLS_TO_CARRY_OUT = 4
+"""Reserve, read back, tell, finish."""
+
 FEW = 8
 """With fewer calls left than this, each of them counts."""
 
@@ -109,8 +112,8 @@ def moves(episode: Episode, reading: Reading) -> list[ToolCall]:
     if reading.open:
         asked = episode.steps[-1].call.tool == "reconcile"
         pause, look = waits[:1] or [ToolCall.of("wait", seconds=60)], [ToolCall.of("reconcile", proposal=plan)]
-        # Who does not know what is going to happen looks at once, and again after each pause.
-        return pause if asked else [*look, *pause] if episode.steps[-1].call.tool == "wait" else look
+        # Who does not know what is going to happen looks at once, and again when an answer as old as the last would do.
+        return pause if asked or now < reading.fresh_at else look
     if reading.known:
         return undoings(episode, reading)
     if reading.cancelled or "reserve" in view.blocked:
@@ -121,7 +124,10 @@ def moves(episode: Episode, reading: Reading) -> list[ToolCall]:
         if a.proposal == plan and a.disposition == "approved" and a.at <= now and a.expires - now > MARGIN
     ]
     if live:
-        return [ToolCall.of("reserve", proposal=plan, key="own")]
+        # With fewer calls left than it takes to report an effect, nothing is sent: nobody knows that there will be none.
+        calls = min(view.limits.turns - view.meters.turns, view.limits.tool_calls - view.meters.tool_calls)
+        room = calls >= CALLS_TO_CARRY_OUT + ("control" in reading.asks)
+        return [ToolCall.of("reserve", proposal=plan, key="own")] if room else []
     requests = [r for r in episode.world.tables["request"].values() if r.proposal == plan]
     shown = {a.request for a in (episode.world.tables["approval"][key] for key in reading.approvals)}
     if any(r.id not in shown for r in requests):

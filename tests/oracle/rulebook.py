@@ -45,6 +45,7 @@ class Reading:
     known: bool = False
     found: bool = False
     """A reconciliation has found what was left open."""
+    fresh_at: int = 0
     settled: int = 0
     sent: int = 0
     cancelled: bool = False
@@ -194,6 +195,8 @@ def _hear(reading: Reading, made: Any) -> None:
             reading.found, reading.known, reading.open = reading.found or bool(reading.open), True, 0
         elif reply.facts.as_of >= reading.open:
             reading.open = 0
+        elif reading.open:
+            reading.fresh_at = made.replied_at + reading.open - reply.facts.as_of
     if tool == "read_reservation" and reply is not None and reply.status == "ok":
         reading.read_back = reply.facts
 

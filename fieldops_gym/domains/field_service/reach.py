@@ -153,7 +153,7 @@ def _cheapest(scenario: Scenario) -> tuple[Run, Obstacle | None]:
             run.spend(tool)
         return run, Obstacle("control", "control of the machine is all that is asked for")
     if not allowed_attempts(scenario):
-        for tool in (*BEFORE_REQUEST[:9], *WITHOUT_EFFECT):
+        for tool in (*["notify"] * (CONTROL in asked_for(scenario)), *WITHOUT_EFFECT):
             run.spend(tool)
         return run, Obstacle("attempts", "the budget allows no attempt")
     for tool in BEFORE_REQUEST[:-1]:
