@@ -77,9 +77,9 @@ def test_fewer_refusals_are_to_be_overcome(run: Runner, times: int) -> None:
 
 
 def test_no_attempt_at_all_is_allowed(run: Runner) -> None:
-    for budget in ({"effect_attempts": 0}, {"effect_attempts": 0, "turns": 12}):
+    for budget in ({"effect_attempts": 0}, {"effect_attempts": 0, "turns": 2}):
         trial = run("X-01:whole", overrides=merge([{"budget": budget}]))
-        assert ended(trial) == ("failed_no_effect", "dispatcher"), budget
+        assert ended(trial) == ("escalated", "dispatcher"), budget
         assert run.grade(trial).outcome == "passed", budget
 
 

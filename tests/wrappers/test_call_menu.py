@@ -67,7 +67,10 @@ def test_the_mask_is_exact(options: dict[str, Any]) -> None:
             result = tried.call(call)
             assert mask[entry] == (result.reply.code not in unlawful), (step, env.labels[entry], result.reply)
             judged.append(bool(mask[entry]))
-        info = env.step(reference_choice(base_of(env)))[-1]
+        others = [entry for entry in np.flatnonzero(mask).tolist() if catalogue.entries[entry].tool != "finish"]
+        # Where the reference would stop at once, some other calls come first.
+        wandering = episode.scenario.limits.effect_attempts == 0 and step < 12
+        info = env.step(others[step * 7 % len(others)] if wandering else reference_choice(base_of(env)))[-1]
     assert judged.count(True) > 20
     assert judged.count(False) > 20
 
