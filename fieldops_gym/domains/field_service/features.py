@@ -240,10 +240,6 @@ CLOCK = Panel(
 )
 
 
-NAMING = ("sources", "rank", "depots")
-"""Operations whose rule may name something."""
-
-
 def write_situation(view: View, flat: Any, at: int) -> None:
     """What is known that is about no single record."""
     note, rows = seat_note(view), view.rows
@@ -251,7 +247,9 @@ def write_situation(view: View, flat: Any, at: int) -> None:
     unresolved = sum([proposal_note(view, row.id).sent in ("open", "stale") for row in rows["proposal"]])
     incident = rows["incident"][0].record
     seen = machine(view)
-    flat[at : at + 16 + len(NAMING) + len(KINDS_TOLD)] = (
+    acts = {row.record.act for row in rows["message"]}
+    named = {row.record.operation: row.record.value for row in rows["policy"]}
+    flat[at : at + 16 + len(rules.NAMING) + len(KINDS_TOLD)] = (
         yes(view.restarted),
         yes(note.journal),
         yes(seen is not None),
@@ -259,16 +257,16 @@ def write_situation(view: View, flat: Any, at: int) -> None:
         yes("manual" in note.listed),
         yes("note" in note.listed),
         yes("revision" in note.asked),
-        yes(any(row.record.act == "declined" for row in rows["message"])),
+        yes("declined" in acts),
         yes(rules.ANSWER in incident.asks),
         yes(rules.PLAN in incident.asks),
-        *[known(policy_value(view, operation)) for operation in NAMING],
+        *[known(named.get(operation)) for operation in rules.NAMING],
         yes(len(rows["person"]) > 1),
         unresolved / PROPOSALS,
         yes(rules.REPAIR in incident.asks),
         yes(rules.CONTROL in incident.asks),
         yes(incident.status == rules.CANCELLED),
-        yes("insisted" in [row.record.act for row in rows["message"]]),
+        yes("insisted" in acts),
         *[1.0 if kind in told else 0.0 for kind in KINDS_TOLD],
     )
 
@@ -285,7 +283,7 @@ SITUATION = Panel(
         ("declined", "somebody declined to answer"),
         ("asks_answer", "the request is for an answer"),
         ("asks_plan", "the request is for a plan"),
-        *((f"names_{operation}", f"the policy on {operation} names something") for operation in NAMING),
+        *((f"names_{operation}", f"the policy on {operation} names something") for operation in rules.NAMING),
         ("directory", "the directory was read"),
         ("open", "dispatches without a known outcome, over the number of proposals there can be"),
         ("asks_repair", "the request is for a repair"),
@@ -295,7 +293,7 @@ SITUATION = Panel(
         *((f"told_{kind}", f"somebody was told: {kind}") for kind in KINDS_TOLD),
     ),
     write_situation,
-    frozenset({"incident", "equipment", "person", "proposal", "message", "statement", "policy"}),
+    frozenset({"incident", "equipment", "person", "proposal", "message", "statement"}),
 )
 
 

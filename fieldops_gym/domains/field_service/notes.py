@@ -9,6 +9,7 @@ from fieldops_gym.core.calls import Code, Reply, ToolCall
 from fieldops_gym.core.layout import SITUATION
 from fieldops_gym.core.view import View
 from fieldops_gym.domains.field_service.handlers import Asked, Drafted, Journal, Listed, Told
+from fieldops_gym.domains.field_service.rules import NAMING
 from fieldops_gym.domains.field_service.service import Dispatched, ReadBack, Reconciled
 
 SENT_STATES = ("not_sent", "open", "stale", "absent", "known", "refused", "conflict")
@@ -58,11 +59,16 @@ def absorb(view: View, call: ToolCall, reply: Reply) -> Sequence[str]:
     noter = NOTERS.get(type(reply.facts))
     if noter is not None:
         return noter(view, reply.facts)
+    if call.tool == "read_policy" and dict(call.args).get("operation") in NAMING:
+        return NAMED
     if call.tool == "reserve" and reply.code in LOST:
         _note(view, dict(call.args).get("proposal", ""), sent=LOST[reply.code], sent_by=view.now)
         return ("proposal",)
     return ()
 
+
+NAMED = (SITUATION, "manual", "part")
+"""What a rule that names something bears on."""
 
 LOST: dict[str, str] = {
     Code.TIMEOUT: "open", Code.NOT_SENT: "not_sent", Code.CONFLICT: "refused", Code.KEY_REUSED: "conflict",
@@ -89,6 +95,8 @@ def _read_back(view: View, facts: ReadBack) -> Sequence[str]:
 def _asked(view: View, facts: Asked) -> Sequence[str]:
     if facts.about not in view.by_id:
         note = seat_note(view)
+        if facts.about in note.asked:
+            return ()
         view.notes[SEAT] = note._replace(asked=(*note.asked, facts.about))
         return (SITUATION,)
     note = proposal_note(view, facts.about)

@@ -108,6 +108,9 @@ ANSWER, PLAN, REPAIR, CONTROL = "answer", "plan", "repair", "control"
 
 CANCELLED = "cancelled"
 
+NAMING = ("sources", "rank", "depots")
+"""Operations whose rule may name something."""
+
 
 def applies(manual: Manual, revision: int) -> bool:
     """Whether the edition covers the revision."""

@@ -48,7 +48,7 @@ TABLES: tuple[ViewTable, ...] = (
             ("orders", "its remark tells the reader what to do"),
         ),
         of.manual_features,
-        ("equipment", "statement", "policy", "draft"),
+        ("equipment", "statement"),
     ),
     ViewTable(
         "part",
@@ -67,7 +67,7 @@ TABLES: tuple[ViewTable, ...] = (
             ("uncertainty", "uncertainty in percent, over 20"),
         ),
         of.part_features,
-        ("equipment", "manual", "statement", "policy"),
+        ("equipment", "manual", "statement"),
     ),
     ViewTable(
         "slot",
