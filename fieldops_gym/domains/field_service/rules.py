@@ -59,6 +59,11 @@ POLICIES: dict[str, tuple[str, str]] = {
         "When the key of a proposal is known with other content, send nothing more for the incident and escalate; name the "
         "reservation that stands for it, if one does.",
     ),
+    "send": (
+        "P-18",
+        "Nothing is sent for a request that asks for no repair, or once it is known that the request was cancelled or that "
+        "its key is known with other content.",
+    ),
     "cancel": (
         "P-12",
         "A request that its requester has cancelled goes no further. It ends as cancelled once nothing stands for it: "
