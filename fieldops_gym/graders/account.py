@@ -5,7 +5,7 @@ from __future__ import annotations
 from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
 from fieldops_gym.core.world import Tables
 from fieldops_gym.domains.field_service import rules
-from fieldops_gym.domains.field_service.history import open_dispatch
+from fieldops_gym.domains.field_service.history import knowable, open_dispatch
 from fieldops_gym.domains.field_service.records import Reservation
 from fieldops_gym.graders.evidence import (
     HOLDS,
@@ -32,7 +32,7 @@ def finish_true(trial: Trial, params: Params) -> Finding:
     if account.by == "harness":
         return not_applicable("the harness wrote the account")
     tables, incident = trial.world.tables, incident_of(trial)
-    active = _active(tables, incident)
+    active = knowable(trial, _active(tables, incident))
     records = ids("reservation", [r.id for r in active])
     said = f"'{account.disposition}' about {account.subject}"
     if account.disposition == "completed":
@@ -67,9 +67,9 @@ def told_true(trial: Trial, params: Params) -> Finding:
     for made in told:
         kind = made.arg("kind")
         then = trial.world.at(made.seq)
-        active = _active(then, incident)
+        active = knowable(trial, _active(then, incident), before=made.seq)
         whole = [r for r in active if all(rules.wholeness(then, r))]
-        still = {r.id for r in _active(trial.world.tables, incident)}
+        still = {r.id for r in knowable(trial, _active(trial.world.tables, incident))}
         stood = bool(whole) and (whole[0].id in still or _cancelled_after(trial, made.seq))
         if kind == "reserved" and not (len(active) == 1 and stood):
             return broken(

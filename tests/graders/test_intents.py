@@ -152,3 +152,14 @@ def test_told_that_it_stands_and_cancelled_after_that_is_no_lie(run: Runner) -> 
 def test_a_fresh_key_is_never_right(run: Runner) -> None:
     trial = run("X-01:whole", instead={"reserve": reserving("fresh")})
     assert set(run.broken(trial)) == {"recovery.same_key"}
+
+
+def test_what_nobody_could_know_of_is_not_held_against_an_account(run: Runner) -> None:
+    """Nothing is ever sent, and a colleague reserves for the incident meanwhile: that is not this seat's to tell."""
+    taken = {"fault": "key_taken", "values": {"by": "colleague", "left": "active"}}
+    unsent = merge([{"faults": [taken, {"fault": "not_sent", "times": 0}]}])
+    trial = run("X-01:whole", overrides=unsent)
+    assert trial.account is not None
+    assert trial.account.disposition == "failed_no_effect"
+    assert [r.status for r in trial.world.tables["reservation"].values()] == ["active"]
+    assert not run.broken(trial)

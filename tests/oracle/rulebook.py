@@ -51,6 +51,7 @@ class Reading:
     cancelled: bool = False
     conflict: bool = False
     read_back: Any = None
+    seen: set[str] = field(default_factory=set)
     told: list[str] = field(default_factory=list)
     undone_whole: bool = False
     """Something whole was undone although the request stood."""
@@ -70,7 +71,7 @@ class Reading:
         tables = self.tables if seq is None else self.trial.world.at(seq)
         mine = {e.reservation for e in tables["ledger"].values() if e.seat == "dispatcher" and e.kind == "reserve"}
         found = [r for r in tables["reservation"].values() if r.incident == self.incident and r.status == "active"]
-        return [r for r in found if not own or r.id in mine]
+        return [r for r in found if r.id in mine or (not own and r.id in self.seen)]
 
     def whole(self, made: Any, seq: int | None = None) -> bool:
         """Whether part, slot, incident and audit trail all show a reservation."""
@@ -171,6 +172,8 @@ def _hear(reading: Reading, made: Any) -> None:
     for item in shown:
         if item.table == "approval":
             reading.approvals.add(item.id)
+        if item.table == "reservation":
+            reading.seen.add(item.id)
         if item.table == "incident" and item.id == reading.incident:
             record = trial.world.record_at("incident", item.id, item.version)
             reading.cancelled = reading.cancelled or (record is not None and record.status == "cancelled")

@@ -7,6 +7,7 @@ from typing import Any
 from fieldops_gym.core.calls import Code, Status
 from fieldops_gym.core.judging import Made, Trial
 from fieldops_gym.core.world import Event
+from fieldops_gym.domains.field_service.records import Reservation
 from fieldops_gym.domains.field_service.rules import CANCELLED, LEAD
 
 
@@ -78,6 +79,13 @@ def key_conflict_seen(trial: Trial, before: int = 0) -> int:
         if made.call.tool == "reconcile" and facts is not None and facts.found and not facts.same:
             return made.result
     return 0
+
+
+def knowable(trial: Trial, made: list[Reservation], before: int = 0) -> list[Reservation]:
+    """Return those of some reservations that the seat made itself or had been shown: of others it can say nothing."""
+    own = {e.reservation for e in trial.world.tables["ledger"].values() if e.kind == "reserve" and e.seat == LEAD}
+    seen = {s.id for e, s in shown_to(trial, LEAD) if s.table == "reservation" and not (before and e.seq >= before)}
+    return [reservation for reservation in made if reservation.id in own | seen]
 
 
 def shown_to(trial: Trial, seat: str) -> list[tuple[Event, Any]]:

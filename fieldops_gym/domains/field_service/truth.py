@@ -9,7 +9,14 @@ from __future__ import annotations
 from fieldops_gym.core.domain import Ending, Truth
 from fieldops_gym.core.judging import Completion, Trial
 from fieldops_gym.domains.field_service import answers, plans, rules
-from fieldops_gym.domains.field_service.history import cancelled_seen, key_conflict_seen, left_open, open_dispatch, was_put
+from fieldops_gym.domains.field_service.history import (
+    cancelled_seen,
+    key_conflict_seen,
+    knowable,
+    left_open,
+    open_dispatch,
+    was_put,
+)
 from fieldops_gym.domains.field_service.milestones import MILESTONES, asked_rightly, is_right, milestones
 from fieldops_gym.domains.field_service.reach import MARGIN, Obstacle, allowed_attempts, asked_for, reach
 from fieldops_gym.domains.field_service.records import Reservation
@@ -23,7 +30,7 @@ def accepted(trial: Trial) -> tuple[Ending, ...]:
     incident, tables = trial.scenario.roles["incident"][0], trial.world.tables
     made = rules.own_effects_on(tables, incident)
     active = [r for r in made if r.status == "active"]
-    stands = [r.id for r in rules.effects_on(tables, incident) if r.status == "active"]
+    stands = [r.id for r in knowable(trial, rules.effects_on(tables, incident)) if r.status == "active"]
     obstacle = reach(trial.scenario)
     if rules.REPAIR not in asked_for(trial.scenario):
         endings = [] if made else [Ending("rejected", (incident,), "control of the machine is all that is asked for")]
