@@ -40,7 +40,9 @@ class Effect(StrEnum):
     SLOW = "slow"
     """The answer takes some seconds longer."""
     CRASH = "crash"
-    """The agent's process dies here and is started again."""
+    """The agent's process dies here and is started again, some seconds later than the contract says if it has `seconds`."""
+    DELAY = "delay"
+    """What people will do on account of the call, they do some seconds later."""
     ACT = "act"
     """Another seat acts, at once or some seconds later; the call goes on."""
 
@@ -133,19 +135,24 @@ def striking(
     return tuple(found)
 
 
+OPTIONAL = "?"
+"""Marks a parameter that a fault may do without."""
+
 NEEDS: dict[tuple[str, str], str] = {
     (Boundary.BEFORE_COMMIT, Effect.REFUSE): "",
     (Boundary.BEFORE_COMMIT, Effect.LOSE_REQUEST): "",
     (Boundary.BEFORE_COMMIT, Effect.LAG): "seconds",
     (Boundary.BEFORE_COMMIT, Effect.SLOW): "seconds",
-    (Boundary.BEFORE_COMMIT, Effect.CRASH): "",
+    (Boundary.BEFORE_COMMIT, Effect.CRASH): "?seconds",
     (Boundary.COMMIT, Effect.DROP_WRITE): "table",
     (Boundary.AFTER_COMMIT, Effect.LOSE_REPLY): "",
-    (Boundary.AFTER_COMMIT, Effect.CRASH): "",
+    (Boundary.AFTER_COMMIT, Effect.CRASH): "?seconds",
+    (Boundary.AFTER_COMMIT, Effect.DELAY): "seconds",
+    (Boundary.ON_REPLY, Effect.CRASH): "?seconds",
     (Boundary.BEFORE_COMMIT, Effect.ACT): "",
     (Boundary.AFTER_COMMIT, Effect.ACT): "",
 }
-"""Which effects there are at which boundary, and the one parameter each needs. What an act needs, its tool says."""
+"""Which effects there are at which boundary, and the one parameter each needs or may have. What an act needs its tool says."""
 
 
 def misfit(fault: Fault) -> str:
@@ -156,8 +163,10 @@ def misfit(fault: Fault) -> str:
         return f"effect '{fault.effect}' does nothing at boundary '{fault.boundary}'; it does at {', '.join(at)}"
     if (fault.effect == Effect.ACT) != bool(fault.act):
         return "effect 'act', and no other, takes the field 'act', which names seat and tool as 'seat.tool'"
-    if fault.effect != Effect.ACT and [parameter.name for parameter in fault.parameters] != ([needed] if needed else []):
-        return f"effect '{fault.effect}' takes {f'the parameter {needed!r}' if needed else 'no parameters'}"
+    given, wanted = [parameter.name for parameter in fault.parameters], needed.removeprefix(OPTIONAL)
+    optional = needed.startswith(OPTIONAL) and not given
+    if fault.effect != Effect.ACT and not optional and given != ([wanted] if wanted else []):
+        return f"effect '{fault.effect}' takes {f'the parameter {wanted!r}' if wanted else 'no parameters'}"
     for parameter in fault.parameters:
         if (parameter.name == "seconds") == bool(parameter.options):
             right = "a range of integers" if parameter.name == "seconds" else "a list of words"

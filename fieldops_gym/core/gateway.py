@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fieldops_gym.core.agenda import HARNESS, Agenda, act_id
 from fieldops_gym.core.budget import NO_TOOL, Budget
 from fieldops_gym.core.calls import Answered, Code, Problem, Reply, Status, ToolCall
 from fieldops_gym.core.domain import Domain
@@ -21,13 +22,9 @@ from fieldops_gym.core.tools import AT_COMMIT, Outcome, Request, Showing, Shown,
 from fieldops_gym.core.view import View
 from fieldops_gym.core.world import Event, World, Write, make
 
-HARNESS = "harness"
 SERVICE = "service"
 JITTER = 60
 """A person's delay varies from turn to turn by up to so many seconds on top of its pace."""
-
-NEVER = 2**62
-"""A second that no clock here reaches."""
 
 NOTHING: tuple[Any, ...] = ()
 
@@ -45,13 +42,13 @@ class Gateway:
         self.closing: Any = None
         self._contract = scenario.contract
         self._decision_cost = scenario.contract.decision_cost
-        self._agenda: dict[str, AgendaItem] = world.tables["agenda"]
-        self._next_due = min([item.due for item in self._agenda.values()], default=NEVER)
+        self._agenda = Agenda(world)
         self._ids = Stream(scenario.coordinates.seeds.entity, "made")
         self._jitter: dict[str, Stream] = {}
         self._journals: dict[str, list[tuple[ToolCall, Event]]] = {}
         self._reached: dict[tuple[str, str], int] = {}
         self._struck = frozenset(fault.tool for fault in scenario.faults)
+        self._faults = frozenset(fault.id for fault in scenario.faults)
         lead = self.view(self.lead)
         lead.open(domain.opening(scenario, world), self.clock, restarted=False)
         lead.tick(self.clock, self.budget.meters, self.budget.blocked)
@@ -134,7 +131,7 @@ class Gateway:
     def _carry_out(self, passage: Passage, tool: Tool, values: tuple[Any, ...]) -> ToolResult:
         """From the fault before the commit to the answer."""
         lag = slow = 0
-        struck = tool.name in self._struck
+        struck = passage.lead and tool.name in self._struck
         for fault in self._strike(passage, tool, Boundary.BEFORE_COMMIT) if struck else NOTHING:
             if fault.effect in FATES:
                 return self._meet(fault, passage)
@@ -158,7 +155,13 @@ class Gateway:
         if outcome.ends:
             self.closing = outcome.facts
         reply = make(Reply, (Status.OK, "", "", "", _log(shown), outcome.facts))
-        return self._answer(passage, reply, shown, Boundary.ON_REPLY, tool.latency.inbound + slow, outcome.reads)
+        if struck:
+            self._advance(self.clock + tool.latency.inbound + slow)
+            for fault in self._strike(passage, tool, Boundary.ON_REPLY):
+                self._put_down(passage, reply, Boundary.ON_REPLY, outcome.reads)
+                return self._meet(fault, passage)
+            return self._answer(passage, reply, shown, Boundary.ON_REPLY, 0, outcome.reads)
+        return self._answer(passage, reply, shown, Boundary.ON_REPLY, tool.latency.inbound, outcome.reads)
 
     def _commit(self, passage: Passage, tool: Tool, outcome: Outcome, struck: bool) -> tuple[Showing, ...]:
         """Make an outcome's writes and put its requests before people; return what it shows, versions filled in."""
@@ -190,15 +193,19 @@ class Gateway:
         if inbound and passage.lead:
             self._advance(self.clock + inbound)
         now = self.clock
-        self.world.emit(now, HARNESS, "result", passage.seq, NOTHING, make(Answered, (reply, boundary, reads)))
-        if passage.tool is not None and passage.tool.recorded and passage.values is not None:
-            self._keep(passage)
+        self._put_down(passage, reply, boundary, reads)
         view.absorb(passage.call, reply, showings, now)
         if passage.lead:
             view.tick(now, self.budget.meters, self.budget.blocked)
         else:
             view.tick(now, view.meters, view.blocked)
         return ToolResult(passage.call, reply, showings, now, now - passage.began, view.layout)
+
+    def _put_down(self, passage: Passage, reply: Reply, boundary: str, reads: tuple[tuple[str, str], ...]) -> None:
+        """Log an answer, and keep it in the journal where that is done."""
+        self.world.emit(self.clock, HARNESS, "result", passage.seq, NOTHING, make(Answered, (reply, boundary, reads)))
+        if passage.tool is not None and passage.tool.recorded and passage.values is not None:
+            self._keep(passage)
 
     def _keep(self, passage: Passage) -> None:
         """Keep the last event in the seat's journal."""
@@ -212,7 +219,7 @@ class Gateway:
         if fault.effect == Effect.REFUSE:
             return self._refuse(passage, Code.NOT_SENT, "", fault.boundary)
         if fault.effect == Effect.CRASH:
-            return self._crash(passage)
+            return self._crash(passage, fault.seconds)
         return self._time_out(passage, fault.boundary)
 
     def _time_out(self, passage: Passage, boundary: str) -> ToolResult:
@@ -220,10 +227,10 @@ class Gateway:
         self._advance(max(self.clock, passage.sent + self._contract.timeout))
         return self._answer(passage, Reply(Status.UNKNOWN, Code.TIMEOUT, "", "", (), None), NOTHING, boundary)
 
-    def _crash(self, passage: Passage) -> ToolResult:
+    def _crash(self, passage: Passage, longer: int = 0) -> ToolResult:
         view = passage.view
         self.world.emit(self.clock, HARNESS, "crash", passage.seq, NOTHING, view.seat)
-        self._advance(self.clock + self._contract.restart_delay)
+        self._advance(self.clock + self._contract.restart_delay + longer)
         showings = self.domain.opening(self.scenario, self.world)
         self.world.emit(self.clock, HARNESS, "restart", passage.seq, NOTHING, _log(showings))
         view.open(showings, self.clock, restarted=True)
@@ -246,20 +253,13 @@ class Gateway:
             data = Fired(fault.id, fault.boundary, fault.effect, fault.values)
             seq = world.emit(self.clock, HARNESS, "fault", passage.seq, NOTHING, data)
             if fault.effect == Effect.ACT:
-                self._schedule(fault, passage, seq, (tool.name, boundary, count, number))
+                act = act_id(self._ids, tool.name, boundary, count, number)
+                self._agenda.schedule(fault, passage, self.clock, seq, self.domain, act)
+            elif fault.effect == Effect.DELAY:
+                self._agenda.put_off(fault, passage, self.clock, seq, self._faults)
         if found:
             self._advance(self.clock)
         return found
-
-    def _schedule(self, fault: ArmedFault, passage: Passage, seq: int, key: tuple[Any, ...]) -> None:
-        """Put a fault's act on the agenda: of what its tool takes, the fault gives its part, the call the rest."""
-        seat, name = fault.act.split(".")
-        given = dict(passage.call.args) | dict(fault.values)
-        args = tuple(sorted((arg.name, given[arg.name]) for arg in self.domain.tools[seat][name].args))
-        due, act = self.clock + fault.seconds, f"act-{self._ids.token('agenda', *key)}"
-        item = AgendaItem(act, due, seat, ToolCall(name, args), fault.id, passage.seq)
-        self.world.emit(self.clock, HARNESS, "agenda", seq, (make(Write, ("agenda", item.id, item)),), NOTHING)
-        self._next_due = min(self._next_due, item.due)
 
     def settle(self, until: int) -> None:
         """Let everything that falls due until the horizon happen, after the run is over."""
@@ -267,18 +267,19 @@ class Gateway:
 
     def _advance(self, until: int) -> None:
         """Let time pass; acts that fall due happen on the way, in the order of their time and id."""
-        while self._agenda and self._next_due <= until:
-            self._act(min(self._agenda.values(), key=_due))
+        agenda = self._agenda
+        while agenda.next_due <= until:
+            self._act(agenda.first())
         self.clock = until
 
     def _wait(self, view: View, until: int) -> None:
         """Let time pass until a message for the seat is unread, at the latest until `until`."""
         seat, seen, agenda, messages = view.seat, view.by_id, self._agenda, self.world.tables["message"]
         while not [1 for m in messages.values() if m.to == seat and m.id not in seen]:
-            if self._next_due > until:
+            if agenda.next_due > until:
                 self.clock = until
                 return
-            self._act(min(agenda.values(), key=_due))
+            self._act(agenda.first())
 
     def _act(self, item: AgendaItem) -> None:
         """A person's act falls due: only listed?, authority and commit; its delay is spent already."""
@@ -299,7 +300,7 @@ class Gateway:
             code = outcome.code
             writes += outcome.writes
         self.world.emit(self.clock, item.seat, "act", item.ref, writes, make(Acted, (item.call, item.rule, code)))
-        self._next_due = min([other.due for other in self._agenda.values()], default=NEVER)
+        self._agenda.recount()
 
     def _table_of(self, key: str) -> str | None:
         """Return the table that a record lies in. An act on the agenda was decided by what its seat had been shown."""
@@ -321,10 +322,9 @@ class Gateway:
         turns, repeats = state.turns + 1, state.repeats + reply.repeats
         writes = [make(Write, ("persona", state.id, make(PersonaState, (state.id, state.persona, state.pace, turns, repeats))))]
         if reply.act is not None:
-            key = f"act-{self._ids.token('agenda', seat, turns)}"
+            key = act_id(self._ids, seat, turns)
             item = make(AgendaItem, (key, self.clock + reply.delay, seat, reply.act, reply.rule, seq))
-            writes.append(make(Write, ("agenda", key, item)))
-            self._next_due = min(self._next_due, item.due)
+            writes.append(self._agenda.added(item))
         data = make(PutBefore, (seat, request.kind, request.ref, reply.rule))
         self.world.emit(self.clock, seat, "asked", seq, tuple(writes), (data, _log(showings)))
 
@@ -339,7 +339,3 @@ class Gateway:
 
 def _log(showings: tuple[Showing, ...]) -> tuple[Shown, ...]:
     return tuple([make(Shown, (s[0], s[1][0], s[3], s[2])) for s in showings]) if showings else NOTHING
-
-
-def _due(item: AgendaItem) -> tuple[int, str]:
-    return item.due, item.id
