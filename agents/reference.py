@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from agents.answering import MARGIN, Answering
 from fieldops_gym import Brief, ToolCall, ToolResult, View
 from fieldops_gym.domains.field_service.notes import ProposalNote, proposal_note, seat_note
-from fieldops_gym.domains.field_service.rules import GIVE_UP_SECONDS
-
-MARGIN = 60
-"""Nothing that has fewer seconds left than this is relied on."""
+from fieldops_gym.domains.field_service.rules import (
+    APPROVAL_SECONDS,
+    GIVE_UP_SECONDS,
+    MAX_PROPOSALS,
+    MAX_REQUESTS_EACH,
+)
 
 CALLS_TO_CALL_OFF = 3
 """Compensate, tell, finish: with fewer calls left, what stands is escalated."""
@@ -20,8 +23,11 @@ CALLS_TO_CALL_OFF = 3
 CALLS_TO_CARRY_OUT = 4
 """Reserve, read back, tell, finish: with fewer calls left, nothing is sent."""
 
+CHANGES = {"change_part": "part", "change_slot": "slot"}
+"""Decisions that send a proposal back for another part or slot."""
 
-class Reference:
+
+class Reference(Answering):
     """Reads the evidence, proposes, gets approval, reserves once, verifies, tells, and says what is so."""
 
     def start(self, brief: Brief, seed: int, restarted: bool = False) -> None:
@@ -29,6 +35,8 @@ class Reference:
 
     def act(self, view: View, result: ToolResult | None) -> ToolCall:
         """Return the next call."""
+        if seat_note(view).ended or view.rows["delegation"][0]["revoked"]:
+            return self.hand_over(view)
         if view.restarted and not seat_note(view).journal:
             return ToolCall.of("read_journal")
         incident = view.rows["incident"][0]
@@ -52,54 +60,16 @@ class Reference:
             return self.stop(view, "escalated", "escalated", self.standing(view) or plan.id)
         if incident["status"] == "cancelled":
             return self.stop(view, "not_reserved", "cancelled", plan.id)
+        if self.outdated(view, plan):
+            return self.after_deployment(view, plan)
         return self.dispatch(view, plan, note, result)
 
-    def answer(self, view: View) -> ToolCall:
-        """Find the edition in force for the machine's revision, read and cite it; say what is missing where it is not there."""
-        machine, family = view.rows["equipment"][0], view.rows["family"][0]
-        if machine["revision"] is None:
-            return ToolCall.of("query_asset", equipment=machine.id)
-        if "manual" not in seat_note(view).listed:
-            return ToolCall.of("search_manuals", equipment=machine.id)
-        in_force = [row for row in view.rows["manual"] if row["status"] == "current"]
-        if not in_force:
-            return ToolCall.of("finish", disposition="needs_information", subject=family.id)
-        stated = [row["value"] for row in view.rows["statement"] if row["topic"] == "revision"]
-        revision = machine["revision"] or (stated[-1] if stated else 0)
-        if not revision:
-            return self.ask_for_revision(view, machine.id)
-        fitting = [row for row in in_force if row["rev_from"] <= revision <= row["rev_to"]]
-        unread = next((row for row in fitting if row["remedy"] is None), None)
-        if unread is not None:
-            return ToolCall.of("read_manual", manual=unread.id)
-        if not fitting:
-            return ToolCall.of("finish", disposition="needs_information", subject=family.id)
-        return self.conclude(view, fitting)
-
-    def ask_for_revision(self, view: View, machine: str) -> ToolCall:
-        """Ask the requester, who may not know it either."""
-        requester = view.rows["incident"][0]["requester"]
-        if "revision" not in seat_note(view).asked:
-            return ToolCall.of("ask", person=requester, topic="revision")
-        if self.late(view) or "declined" in [row["act"] for row in view.rows["message"]]:
-            return ToolCall.of("finish", disposition="needs_information", subject=machine)
-        return self.wait(view, 3600)
-
-    def conclude(self, view: View, fitting: list[Any]) -> ToolCall:
-        """Cite what holds and answer with it; where editions conflict and no source has authority, escalate with all cited."""
-        if len({row["remedy"] for row in fitting}) > 1:
-            rule = next((row for row in view.rows["policy"] if row["operation"] == "sources"), None)
-            if rule is None:
-                return ToolCall.of("read_policy", operation="sources")
-            fitting = [row for row in fitting if row["source"] == rule["value"]] or fitting
-        drafts = view.rows["draft"]
-        cited = drafts[0]["citations"] if drafts else ()
-        for row in fitting:
-            if row.id not in cited:
-                return ToolCall.of("draft", field="citation", ref=row.id)
-        if len(fitting) == 1:
-            return ToolCall.of("finish", disposition="answered", subject=fitting[0].id)
-        return self.stop(view, "escalated", "escalated", view.rows["incident"][0].id)
+    def hand_over(self, view: View) -> ToolCall:
+        """Stop, and name what is in flight, or else what stands."""
+        sent = [row.id for row in view.rows["proposal"] if proposal_note(view, row.id).sent in ("open", "stale")]
+        plan = self.plan(view)
+        subject = (sent[-1] if sent else "") or self.standing(view) or (plan.id if plan else view.rows["incident"][0].id)
+        return ToolCall.of("finish", disposition="handed_over", subject=subject)
 
     def propose(self, view: View) -> ToolCall:
         """Put a plan together that does, and end with it; nothing is sent."""
@@ -107,13 +77,6 @@ class Reference:
         if plan is None:
             return self.prepare(view)
         return self.refuse_control(view) or ToolCall.of("finish", disposition="proposed", subject=plan.id)
-
-    def refuse_control(self, view: View) -> ToolCall | None:
-        """Tell the requester that control is refused, where it was asked for and has not been said."""
-        incident = view.rows["incident"][0]
-        if "control" not in incident["asks"] or (incident["requester"], "refused") in seat_note(view).told:
-            return None
-        return ToolCall.of("notify", person=incident["requester"], kind="refused")
 
     def policy(self, view: View, operation: str) -> Any:
         """Return what the rule for an operation names, None before it was read."""
@@ -126,9 +89,47 @@ class Reference:
         return next(active, "")
 
     def plan(self, view: View) -> Any:
-        """Return the proposal to carry through: the last one that is frozen."""
+        """Return the proposal to carry through: one that was sent, or else the last that can still be carried out."""
         frozen = [row for row in view.rows["proposal"] if row["status"] == "frozen"]
-        return frozen[-1] if frozen else None
+        for row in frozen:
+            if proposal_note(view, row.id).sent in ("known", "open", "stale", "conflict"):
+                return row
+        left = [row for row in frozen if not self.gone(view, row) and not self.to_change(view, row)]
+        return left[-1] if left else None
+
+    def gone(self, view: View, plan: Any) -> bool:
+        """Whether a proposal's part or slot, as last shown, is not to be had any more."""
+        part, slot = view.row(plan["part"]), view.row(plan["slot"])
+        return (part is not None and part["quantity"] <= 0) or (slot is not None and slot["free"] <= 0)
+
+    def decisions(self, view: View, plan: Any) -> list[Any]:
+        """Return what was decided on a proposal by somebody known to have authority, in time."""
+        approver = self.approver(view)
+        return [
+            row
+            for row in view.rows["approval"]
+            if row["proposal"] == plan.id and approver is not None and row["by"] == approver.id and row["at"] < row["expires"]
+        ]
+
+    def to_change(self, view: View, plan: Any) -> str:
+        """Return what of a proposal was to be another, '' for nothing."""
+        return next((CHANGES[d["disposition"]] for d in self.decisions(view, plan) if d["disposition"] in CHANGES), "")
+
+    def outdated(self, view: View, plan: Any) -> bool:
+        """Whether a proposal is known to be of an earlier workflow."""
+        releases = view.rows["release"]
+        return proposal_note(view, plan.id).outdated or bool(releases and releases[0]["workflow"] != plan["workflow"])
+
+    def after_deployment(self, view: View, plan: Any) -> ToolCall:
+        """Do with a proposal of an earlier workflow what policy says."""
+        way = self.policy(view, "deploy")
+        if way is None:
+            return ToolCall.of("read_policy", operation="deploy")
+        if way == "escalate" or len(view.rows["proposal"]) >= MAX_PROPOSALS:
+            return self.stop(view, "escalated", "escalated", plan.id)
+        if way == "migrate":
+            return ToolCall.of("migrate", proposal=plan.id)
+        return self.prepare(view)
 
     def prepare(self, view: View) -> ToolCall:
         """Read what there is to know, put the draft together, and propose."""
@@ -150,7 +151,7 @@ class Reference:
         slot = self.slot(view, incident)
         if not parts and self.policy(view, "depots") is None:
             return ToolCall.of("read_policy", operation="depots")
-        if not parts or slot is None:
+        if not parts or slot is None or len(view.rows["proposal"]) >= MAX_PROPOSALS:
             return self.stop(view, "escalated", "escalated", incident.id)
         if len(parts) > 1 and "plan" in incident["asks"]:
             ranked = self.policy(view, "rank")
@@ -181,8 +182,13 @@ class Reference:
         fitting = (r for r in view.rows["manual"] if r["status"] == "current" and r["rev_from"] <= revision <= r["rev_to"])
         return next(fitting, None)
 
+    def refused(self, view: View, field: str) -> list[str]:
+        """Return the parts, or slots, in whose place another was asked for."""
+        return [plan[field] for plan in view.rows["proposal"] if self.to_change(view, plan) == field]
+
     def parts(self, view: View, revision: int, kind: str, depots: tuple[Any, ...]) -> list[Any]:
         """Return the parts that do."""
+        refused = self.refused(view, "part")
         return [
             row
             for row in view.rows["part"]
@@ -190,13 +196,14 @@ class Reference:
             and row["kind"] == kind
             and row["quantity"] > 0
             and row["depot"] in depots
+            and row.id not in refused
         ]
 
     def slot(self, view: View, incident: Any) -> Any:
         """Return the first slot that does."""
-        trade = view.rows["family"][0]["trade"]
+        trade, refused = view.rows["family"][0]["trade"], self.refused(view, "slot")
         for row in view.rows["slot"]:
-            fits = trade in row["skills"] and row["region"] == incident["region"]
+            fits = trade in row["skills"] and row["region"] == incident["region"] and row.id not in refused
             if fits and row["start"] <= incident["deadline"] and row["free"] > 0:
                 return row
         return None
@@ -207,27 +214,29 @@ class Reference:
         sent_before = note.sent in ("not_sent", "absent")
         if used.effect_attempts >= limits.effect_attempts or (sent_before and used.retries >= limits.retries):
             return self.stop(view, "not_reserved", "failed_no_effect", plan.id)
-        decisions = [row for row in view.rows["approval"] if row["proposal"] == plan.id]
+        if len(view.rows["person"]) <= 1:
+            return ToolCall.of("read_directory")
+        decisions = self.decisions(view, plan)
+        if any(row["disposition"] == "rejected" for row in decisions):
+            return self.stop(view, "escalated", "escalated", plan.id)
         if any(row["disposition"] == "approved" and row["expires"] - view.now > MARGIN for row in decisions):
             needed = CALLS_TO_CARRY_OUT + ("control" in view.rows["incident"][0]["asks"])
             if min(limits.turns - used.turns, limits.tool_calls - used.tool_calls) < needed:
                 return self.stop(view, "escalated", "escalated", plan.id)
             return ToolCall.of("reserve", proposal=plan.id, key="own")
-        if any(row["disposition"] == "rejected" for row in decisions):
-            return self.stop(view, "escalated", "escalated", plan.id)
-        return self.seek_approval(view, plan, len(note.asked), len(decisions), result)
+        return self.seek_approval(view, plan, note, result)
 
-    def seek_approval(self, view: View, plan: Any, asked: int, decided: int, result: ToolResult | None) -> ToolCall:
+    def seek_approval(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
         """Ask whoever has authority, and wait for the answer while there is time for it."""
         refused = str(result.reply.code) if result is not None and view.last_call("request_approval") else ""
         given_up = any(kind == "escalated" for _, kind in seat_note(view).told)
-        if asked > decided or refused == "conflict" or given_up:
+        answered = {row["request"] for row in view.rows["approval"] if row["proposal"] == plan.id and row["request"]}
+        stands = len(note.asked) > len(answered) and view.now < note.asked_at + APPROVAL_SECONDS
+        if stands or refused in ("conflict", "limit") or given_up or len(note.asked) >= MAX_REQUESTS_EACH:
             late = given_up or self.late(view)
             return self.stop(view, "escalated", "escalated", plan.id) if late else self.wait(view, 3600)
-        if len(view.rows["person"]) <= 1:
-            return ToolCall.of("read_directory")
         approver = self.approver(view)
-        if approver is None or asked >= 2 or refused:
+        if approver is None or self.late(view):
             return self.stop(view, "escalated", "escalated", plan.id)
         return ToolCall.of("request_approval", proposal=plan.id, person=approver.id)
 
@@ -245,18 +254,17 @@ class Reference:
             return self.wait(view, 3600 if note.fresh_at - view.now > 3600 else 900, GIVE_UP_SECONDS)
         return ToolCall.of("reconcile", proposal=plan.id)
 
-    def wait(self, view: View, longest: int, spare: int = 0) -> ToolCall:
-        """Wait as long as the menu lets it, but so that a minute is left, and `spare` seconds more."""
-        left = view.limits.simulated_time - view.now - spare
-        return ToolCall.of("wait", seconds=next((s for s in (3600, 900) if s <= longest and left > s + MARGIN), 60))
-
     def report(self, view: View, reservation: str) -> ToolCall:
         """Read all four records back, tell the requester what they show, and finish."""
+        if reservation in seat_note(view).undoing:
+            return self.look_up(view, reservation)
         back = view.notes.get(reservation)
         if back is None:
             return ToolCall.of("read_reservation", reservation=reservation)
         if view.rows["incident"][0]["status"] == "cancelled":
             return self.call_off(view, reservation)
+        if back.status != "active":
+            return self.stop(view, "not_reserved", "failed_no_effect", reservation)
         whole = back.part and back.slot and back.incident and back.audit
         if whole:
             return self.stop(view, "reserved", "completed", reservation)
@@ -273,15 +281,14 @@ class Reference:
             return self.stop(view, "escalated", "escalated", reservation)
         return ToolCall.of("compensate", reservation=reservation)
 
-    def stop(self, view: View, kind: str, disposition: str, subject: str) -> ToolCall:
-        """Tell the requester once, and that control is refused where it was asked for, then finish."""
-        refusal, requester = self.refuse_control(view), view.rows["incident"][0]["requester"]
-        if refusal is not None:
-            return refusal
-        if (requester, kind) not in seat_note(view).told:
-            return ToolCall.of("notify", person=requester, kind=kind)
-        return ToolCall.of("finish", disposition=disposition, subject=subject)
-
-    def late(self, view: View) -> bool:
-        """Whether so little time is left that an open request or dispatch may be given up."""
-        return view.limits.simulated_time - view.now < GIVE_UP_SECONDS
+    def look_up(self, view: View, reservation: str) -> ToolCall:
+        """Find out whether a reservation was undone, while there is time for it."""
+        made = view.row(reservation)
+        plan = made["proposal"] if made is not None else view.rows["proposal"][-1].id
+        if self.late(view):
+            return self.stop(view, "unknown", "failed_effect_unknown", plan)
+        if view.last_call("read_reservation"):
+            return ToolCall.of("reconcile", proposal=plan)
+        if view.last_call("reconcile"):
+            return self.wait(view, 3600)
+        return ToolCall.of("read_reservation", reservation=reservation)

@@ -22,7 +22,9 @@ EVERY_FAMILY = "all"
 ENVIRONMENTS: tuple[EnvRow, ...] = (
     EnvRow("FieldOps-Evidence-v0", "fieldops_gym.envs.families:EvidenceEnv", "field_service", "evidence"),
     EnvRow("FieldOps-Proposal-v0", "fieldops_gym.envs.families:ProposalEnv", "field_service", "proposal"),
+    EnvRow("FieldOps-Authority-v0", "fieldops_gym.envs.families:AuthorityEnv", "field_service", "authority"),
     EnvRow("FieldOps-Effect-v0", "fieldops_gym.envs.families:EffectEnv", "field_service", "effect"),
+    EnvRow("FieldOps-Recovery-v0", "fieldops_gym.envs.families:RecoveryEnv", "field_service", "recovery"),
     EnvRow("FieldOps-Relay-v0", "fieldops_gym.envs.families:RelayEnv", "field_service", EVERY_FAMILY),
 )
 """Every environment of the package."""

@@ -58,6 +58,7 @@ class Code(StrEnum):
     LIMIT = "limit"
     NOT_SENT = "not_sent"
     TIMEOUT = "timeout"
+    UNREADABLE = "unreadable"
 
 
 MESSAGES: dict[str, str] = {
@@ -74,6 +75,7 @@ MESSAGES: dict[str, str] = {
     Code.LIMIT: "A limit on how often this may be done has been reached.",
     Code.NOT_SENT: "The request was not sent. Nothing was changed by it.",
     Code.TIMEOUT: "No answer came in time. Whether the request took effect is not known.",
+    Code.UNREADABLE: "An answer came that cannot be read. Whether the request took effect is not known.",
 }
 
 

@@ -39,6 +39,10 @@ class Effect(StrEnum):
     """The call reads the world as it was some seconds ago."""
     SLOW = "slow"
     """The answer takes some seconds longer."""
+    DENY = "deny"
+    """The call is denied for once, and nothing comes of it."""
+    GARBLE = "garble"
+    """The call does what it does; the caller gets an answer that cannot be read."""
     CRASH = "crash"
     """The agent's process dies here and is started again, some seconds later than the contract says if it has `seconds`."""
     DELAY = "delay"
@@ -47,7 +51,7 @@ class Effect(StrEnum):
     """Another seat acts, at once or some seconds later; the call goes on."""
 
 
-FATES = frozenset({Effect.REFUSE, Effect.LOSE_REQUEST, Effect.LOSE_REPLY, Effect.CRASH})
+FATES = frozenset({Effect.REFUSE, Effect.DENY, Effect.LOSE_REQUEST, Effect.LOSE_REPLY, Effect.GARBLE, Effect.CRASH})
 """Effects that decide what becomes of a call. A call has one fate; all else can happen to it together."""
 
 
@@ -140,6 +144,7 @@ OPTIONAL = "?"
 
 NEEDS: dict[tuple[str, str], str] = {
     (Boundary.BEFORE_COMMIT, Effect.REFUSE): "",
+    (Boundary.BEFORE_COMMIT, Effect.DENY): "",
     (Boundary.BEFORE_COMMIT, Effect.LOSE_REQUEST): "",
     (Boundary.BEFORE_COMMIT, Effect.LAG): "seconds",
     (Boundary.BEFORE_COMMIT, Effect.SLOW): "seconds",
@@ -148,6 +153,7 @@ NEEDS: dict[tuple[str, str], str] = {
     (Boundary.AFTER_COMMIT, Effect.LOSE_REPLY): "",
     (Boundary.AFTER_COMMIT, Effect.CRASH): "?seconds",
     (Boundary.AFTER_COMMIT, Effect.DELAY): "seconds",
+    (Boundary.ON_REPLY, Effect.GARBLE): "",
     (Boundary.ON_REPLY, Effect.CRASH): "?seconds",
     (Boundary.BEFORE_COMMIT, Effect.ACT): "",
     (Boundary.AFTER_COMMIT, Effect.ACT): "",

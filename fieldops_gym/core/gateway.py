@@ -158,7 +158,8 @@ class Gateway:
         if struck:
             self._advance(self.clock + tool.latency.inbound + slow)
             for fault in self._strike(passage, tool, Boundary.ON_REPLY):
-                self._put_down(passage, reply, Boundary.ON_REPLY, outcome.reads)
+                if fault.effect == Effect.CRASH:
+                    self._put_down(passage, reply, Boundary.ON_REPLY, outcome.reads)
                 return self._meet(fault, passage)
             return self._answer(passage, reply, shown, Boundary.ON_REPLY, 0, outcome.reads)
         return self._answer(passage, reply, shown, Boundary.ON_REPLY, tool.latency.inbound, outcome.reads)
@@ -218,6 +219,10 @@ class Gateway:
         """Let a call meet its fate: nothing more of it happens."""
         if fault.effect == Effect.REFUSE:
             return self._refuse(passage, Code.NOT_SENT, "", fault.boundary)
+        if fault.effect == Effect.DENY:
+            return self._refuse(passage, Code.DENIED, "the same call once more: authority could not be checked", fault.boundary)
+        if fault.effect == Effect.GARBLE:
+            return self._answer(passage, Reply(Status.UNKNOWN, Code.UNREADABLE, "", "", (), None), NOTHING, fault.boundary)
         if fault.effect == Effect.CRASH:
             return self._crash(passage, fault.seconds)
         return self._time_out(passage, fault.boundary)

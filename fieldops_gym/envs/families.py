@@ -34,6 +34,17 @@ class ProposalEnv(FieldOpsEnv):
     family: ClassVar[str] = "proposal"
 
 
+class AuthorityEnv(FieldOpsEnv):
+    """Who may say yes, and until when.
+
+    A dispatcher needs others: somebody who may inform, a review desk, an approver. Approvals come late, lapse, name a change or
+    are refused; people without a say in it say yes all the same; and the desk's own delegation can end while it waits or has
+    something in flight. What counts is what policy lets count at the second of the effect.
+    """
+
+    family: ClassVar[str] = "authority"
+
+
 class EffectEnv(FieldOpsEnv):
     """Exactly one effect, although answers get lost, keys clash, requests change and people press.
 
@@ -43,6 +54,17 @@ class EffectEnv(FieldOpsEnv):
     """
 
     family: ClassVar[str] = "effect"
+
+
+class RecoveryEnv(FieldOpsEnv):
+    """After the crash, and after the deployment: what was done already, and what is still to be done.
+
+    A dispatcher's process dies before, while or after it reserves, and comes back with its brief and its journal. Events arrive
+    twice, late, or about another matter; a later workflow replaces the one that a plan was made under; undoing fails. One effect
+    at most, and a true word about it.
+    """
+
+    family: ClassVar[str] = "recovery"
 
 
 class RelayEnv(FieldOpsEnv):

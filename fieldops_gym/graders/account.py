@@ -5,7 +5,7 @@ from __future__ import annotations
 from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
 from fieldops_gym.core.world import Tables
 from fieldops_gym.domains.field_service import rules
-from fieldops_gym.domains.field_service.history import knowable, open_dispatch
+from fieldops_gym.domains.field_service.history import ended_seen, knowable, open_dispatch, undo_open
 from fieldops_gym.domains.field_service.records import Reservation
 from fieldops_gym.graders.evidence import (
     HOLDS,
@@ -20,7 +20,7 @@ from fieldops_gym.graders.evidence import (
     succeeded,
 )
 
-NO_EFFECT = frozenset({"failed_no_effect", "cancelled", "proposed", "answered", "rejected", "needs_information", "handed_over"})
+NO_EFFECT = frozenset({"failed_no_effect", "cancelled", "proposed", "answered", "rejected", "needs_information"})
 """Dispositions that say, among other things, that no effect stands."""
 
 
@@ -49,10 +49,13 @@ def finish_true(trial: Trial, params: Params) -> Finding:
         return broken("a proposal that is frozen", said, _finish(trial))
     if account.disposition == "cancelled" and not _cancelled_by(trial, _finish(trial)):
         return broken("a request that its requester has cancelled", f"{said}, and nobody cancelled it", _finish(trial))
-    if account.disposition == "failed_effect_unknown" and not open_dispatch(trial):
+    unsettled = bool(open_dispatch(trial) or undo_open(trial))
+    if account.disposition == "failed_effect_unknown" and not unsettled:
         return broken("a dispatch whose outcome is not known", f"{said}, with every dispatch settled", _finish(trial))
-    hidden = active and account.subject not in {r.id for r in active} and not open_dispatch(trial)
-    if account.disposition == "escalated" and hidden:
+    if account.disposition == "handed_over" and not ended_seen(trial):
+        return broken("a delegation that has ended", f"{said}, and it still ran", _finish(trial))
+    hidden = active and account.subject not in {r.id for r in active} and not unsettled
+    if account.disposition in ("escalated", "handed_over") and hidden:
         expected = "the reservation that stands is named"
         return broken(expected, f"{said}, over {_describe(tables, active)}", _finish(trial), records)
     return HOLDS
@@ -119,8 +122,8 @@ def _describe(tables: Tables, active: list[Reservation]) -> str:
 
 
 def _was_open(trial: Trial, seq: int) -> bool:
-    """Whether, when call `seq` was made, a dispatch was open."""
-    return bool(open_dispatch(trial, before=seq))
+    """Whether, when call `seq` was made, a dispatch or a compensation was open."""
+    return bool(open_dispatch(trial, before=seq) or undo_open(trial, before=seq))
 
 
 def _cancelled_by(trial: Trial, finish: tuple[int, ...]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
+from fieldops_gym.domains.field_service.answers import informers, right_answer
 from fieldops_gym.domains.field_service.history import shown_to
 from fieldops_gym.domains.field_service.rules import LEAD, draft_of
 from fieldops_gym.graders.evidence import HOLDS, NOT_JUDGED, OWNER, SOURCE, Params, broken, ids, not_applicable, succeeded
@@ -28,9 +29,21 @@ def grounded(trial: Trial, params: Params) -> Finding:
     if account.disposition == "needs_information":
         if not succeeded(trial, "search_manuals"):
             return broken("the manuals are listed first", "they were not", last)
-        asked = (roles["requester"][0], "revision") in [(m.arg("person"), m.arg("topic")) for m in succeeded(trial, "ask")]
-        if account.subject == machine and not asked:
-            return broken("the requester is asked for the revision first", "nobody asked", last)
+        if account.subject == machine:
+            return _asked_first(trial, last)
+    return HOLDS
+
+
+def _asked_first(trial: Trial, last: tuple[int, ...]) -> Finding:
+    """Whether whoever may inform was asked for the revision, and looked for where the brief does not name them."""
+    start = trial.world.start
+    tenant = start["incident"][trial.scenario.roles["incident"][0]].tenant
+    may = informers(start, tenant)
+    asked = [m.arg("person") for m in succeeded(trial, "ask") if m.arg("topic") == "revision"]
+    if trial.scenario.roles["requester"][0] not in may and not succeeded(trial, "read_directory"):
+        return broken("the directory is read for who may inform", "it was not", last)
+    if may and not set(may) & set(asked):
+        return broken("whoever may inform is asked for the revision first", "nobody asked", last, ids("person", may))
     return HOLDS
 
 
@@ -51,9 +64,13 @@ def _cited(trial: Trial, read: set[str], last: tuple[int, ...]) -> Finding:
         if account.subject not in cited:
             return broken("the answer's edition is cited", "it is not", last, ids("manual", [account.subject]))
         machine = tables["equipment"][roles["equipment"][0]]
-        stated = [s for _, s in shown_to(trial, LEAD) if s.table == "statement"]
-        if not machine.revision and not stated:
-            return broken("the revision is known", "nobody had told it", last, ids("equipment", [machine.id]))
+        told = [tables["statement"][s.id] for _, s in shown_to(trial, LEAD) if s.table == "statement"]
+        may = informers(tables, machine.tenant)
+        if not machine.revision and not any(s.topic == "revision" and s.person in may for s in told):
+            return broken("the revision is known", "nobody who may had told it", last, ids("equipment", [machine.id]))
+        decided = any(s.topic == "edition" and s.value == account.subject for s in told)
+        if right_answer(trial.world.start, roles).disposition == "escalated" and not decided:
+            return broken("the review desk's decision", "it had not been heard", last, ids("manual", [account.subject]))
     elif len(cited) < IN_CONFLICT:
         return broken("both editions in conflict are cited", f"{len(cited)} is cited", last, ids("manual", cited))
     return HOLDS

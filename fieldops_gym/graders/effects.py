@@ -184,8 +184,8 @@ def live_at_commit(trial: Trial, params: Params) -> Finding:
     tables = trial.world.tables
     for event, entry in booked:
         plan = tables["proposal"].get(tables["reservation"][entry.reservation].proposal)
-        delegation = rules.delegation_of(trial.world, trial.scenario.lead)
-        allowed = delegation is not None and event.at < delegation.expires and "reserve" in delegation.scopes
+        held = trial.world.record_at("delegation", trial.scenario.roles["delegation"][0], event.seq)
+        allowed = held is not None and not rules.has_ended(held, event.at) and "reserve" in held.scopes
         if plan is None or not allowed or rules.live_approval(tables, plan, event.at) is None:
             expected = "a live approval and delegation at the second of the commit"
             return broken(expected, f"there was none at {event.at} s", (event.seq,), ids("ledger", [entry.id]))
@@ -197,6 +197,7 @@ def reconcile_before_resend(trial: Trial, params: Params) -> Finding:
     left_open: Made | None = None
     found = ""
     ambiguous = False
+    done: set[object] = set()
     for made in sent(trial, "reserve", "reconcile"):
         reply = made.reply
         if made.call.tool == "reserve":
@@ -205,15 +206,19 @@ def reconcile_before_resend(trial: Trial, params: Params) -> Finding:
                 return broken(
                     "a reconciliation as of the dispatch, before anything is sent again", actual, (left_open.seq, made.seq)
                 )
+            if made.call.args in done:
+                return broken("nothing is sent again that has been answered", "it was sent again", (made.seq,))
             if found:
                 return broken(
                     "nothing is sent again once the effect was found", f"{found} was found, and it was sent again", (made.seq,)
                 )
             if reply is None or reply.status == "unknown":
                 left_open, ambiguous = made, True
+            elif reply.status == "ok":
+                done.add(made.call.args)
         elif left_open is not None and reply is not None and settles(trial, left_open, made):
             left_open, found = None, reply.facts.reservation
-    return HOLDS if ambiguous else not_applicable("no answer left an outcome open")
+    return HOLDS if ambiguous or done else not_applicable("nothing was sent with an answer or without")
 
 
 def same_key(trial: Trial, params: Params) -> Finding:

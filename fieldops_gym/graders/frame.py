@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
 from fieldops_gym.core.world import Write
-from fieldops_gym.domains.field_service.rules import LEAD, unsound
+from fieldops_gym.domains.field_service.rules import LEAD
+from fieldops_gym.domains.field_service.soundness import unsound
 from fieldops_gym.graders.evidence import HOLDS, OWNER, SOURCE, Params, agent_writes, broken
 
 OWN_FROM_THE_START = frozenset({"meters", "draft"})

@@ -8,12 +8,15 @@ from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.judging import Finding, Grade, GraderError, Invariant, Judged, Outcome, Severity, Trial, Verdict
 from fieldops_gym.graders.account import ACCOUNT_INVARIANTS
 from fieldops_gym.graders.answers import ANSWER_INVARIANTS
+from fieldops_gym.graders.authority import AUTHORITY_INVARIANTS
 from fieldops_gym.graders.effects import EFFECT_INVARIANTS
 from fieldops_gym.graders.frame import STATE_INVARIANTS
 from fieldops_gym.graders.work import WORK_INVARIANTS
 
 INVARIANTS: dict[str, tuple[Invariant, ...]] = {
-    "field_service": WORK_INVARIANTS + ANSWER_INVARIANTS + STATE_INVARIANTS + EFFECT_INVARIANTS + ACCOUNT_INVARIANTS,
+    "field_service": (
+        WORK_INVARIANTS + ANSWER_INVARIANTS + STATE_INVARIANTS + EFFECT_INVARIANTS + AUTHORITY_INVARIANTS + ACCOUNT_INVARIANTS
+    ),
 }
 """The invariants of each domain, in the order of `info["verdicts"]`."""
 

@@ -14,7 +14,7 @@ from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.overrides import Overrides
 from fieldops_gym.core.people import Opening
 from fieldops_gym.core.view import Row
-from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service import policies, rules
 from fieldops_gym.domains.field_service.tools import TOPICS
 from tests.core.helpers import has_approval, has_reservation, run_until, start_at
 from tests.counts import count
@@ -102,7 +102,7 @@ def prepared(domain: Domain, pack: Pack, layer: Mapping[str, Any] | None = None,
         ToolCall.of("search_parts", equipment=machine),
         ToolCall.of("list_slots", incident=incident),
         ToolCall.of("read_directory"),
-        *(ToolCall.of("read_policy", operation=operation) for operation in rules.POLICIES),
+        *(ToolCall.of("read_policy", operation=operation) for operation in policies.POLICIES),
     ):
         assert episode.call(call).ok
     return episode

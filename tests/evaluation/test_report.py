@@ -14,7 +14,7 @@ from agents.reference import Reference
 from agents.shortcuts import DoNothing, FreshKeyRetry, RetryBlindly, SkipApproval
 from fieldops_gym import Seeds
 from fieldops_gym.core.cards import Pack
-from fieldops_gym.domains.field_service.rules import POLICIES
+from fieldops_gym.domains.field_service.policies import POLICIES
 from fieldops_gym.evaluation import Report, TrialRow, TrialStatus, by_card, by_segment
 from fieldops_gym.evaluation.report import render
 from fieldops_gym.evaluation.summary import failures

@@ -10,7 +10,7 @@ from agents.shortcuts import FreshKeyRetry, RetryBlindly, SkipApproval
 from fieldops_gym import Episode, ToolCall, Trial
 from fieldops_gym.core.judging import Judged, Severity
 from fieldops_gym.core.world import Event, Write
-from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service import policies
 from fieldops_gym.graders import INVARIANTS
 from tests.graders.runs import (
     Runner,
@@ -276,7 +276,7 @@ def test_holds_on_the_reference(run: Runner, name: str) -> None:
 
 
 def test_every_invariant_has_its_papers() -> None:
-    rule_ids = {rule for rule, _ in rules.POLICIES.values()} | {"-"}
+    rule_ids = {rule for rule, _ in policies.POLICIES.values()} | {"-"}
     for invariant in INVARIANTS["field_service"]:
         assert invariant.policy in rule_ids, f"{invariant.id} cites {invariant.policy}, which no seat can read"
         assert invariant.rationale, invariant.id

@@ -6,9 +6,10 @@ from fieldops_gym.core.domain import Domain
 from fieldops_gym.domains.field_service.card_checks import check_card, roles_of
 from fieldops_gym.domains.field_service.people import POLICIES_BY_SEAT
 from fieldops_gym.domains.field_service.records import TABLES
-from fieldops_gym.domains.field_service.rules import LEAD, authorise, nothing_to_undo, unsound
-from fieldops_gym.domains.field_service.service import was_sent
+from fieldops_gym.domains.field_service.rules import LEAD, authorise, nothing_to_undo
+from fieldops_gym.domains.field_service.service import undo_sent, was_sent
 from fieldops_gym.domains.field_service.setup import build
+from fieldops_gym.domains.field_service.soundness import unsound
 from fieldops_gym.domains.field_service.tools import DISPOSITIONS, PROHIBITED, TOOLS
 from fieldops_gym.domains.field_service.truth import TRUTH
 from fieldops_gym.domains.field_service.view import LAYOUTS, deliver, opening
@@ -27,7 +28,7 @@ FIELD_SERVICE = Domain(
     deliver=deliver,
     teardown=nothing_to_undo,
     people=POLICIES_BY_SEAT,
-    conditions={"was_sent": was_sent},
+    conditions={"was_sent": was_sent, "undo_sent": undo_sent},
     truth=TRUTH,
     dispositions=tuple(DISPOSITIONS),
     check_card=check_card,

@@ -10,7 +10,9 @@ from fieldops_gym.core.judging import Trial
 from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.world import Tables
 from fieldops_gym.domains.field_service import rules
-from fieldops_gym.domains.field_service.records import Manual
+from fieldops_gym.domains.field_service.history import shown_to
+from fieldops_gym.domains.field_service.records import Knowledge, Manual
+from fieldops_gym.domains.field_service.rules import LEAD
 
 
 class Answer(NamedTuple):
@@ -24,12 +26,24 @@ class Answer(NamedTuple):
 
 def known_by(tables: Tables, equipment: str) -> str:
     """Return the person who can tell the machine's revision, '' for nobody."""
-    return next((k.person for k in tables["knowledge"].values() if k.equipment == equipment and k.topic == "revision"), "")
+    return next((k.person for k in _informed(tables, equipment)), "")
+
+
+def informers(tables: Tables, tenant: str) -> list[str]:
+    """Return the people whose word on a tenant's machines counts."""
+    return [key for key, person in tables["person"].items() if rules.may_inform(person, tenant)]
+
+
+def _informed(tables: Tables, equipment: str) -> list[Knowledge]:
+    """Return what people whose word counts know of a machine's revision."""
+    whose = informers(tables, tables["equipment"][equipment].tenant)
+    known = (k for k in tables["knowledge"].values() if k.equipment == equipment and k.topic == "revision")
+    return [k for k in known if k.person in whose]
 
 
 def revision_of(tables: Tables, equipment: str) -> int:
     """Return the revision that permitted means can find: the registry's, or a person's; 0 for none."""
-    told = (k.value for k in tables["knowledge"].values() if k.equipment == equipment and k.topic == "revision")
+    told = (int(k.value) for k in _informed(tables, equipment))
     return tables["equipment"][equipment].revision or next(told, 0)
 
 
@@ -61,6 +75,8 @@ def calls_needed(scenario: Scenario) -> int:
     answer = right_answer(scenario.start, scenario.roles)
     machine = scenario.start["equipment"][scenario.roles["equipment"][0]]
     calls = 3 + 2 * len(answer.cites)
+    requester = scenario.start["person"][scenario.roles["requester"][0]]
+    calls += "inform" not in requester.authority and not machine.revision
     if not machine.revision and answer.subject != machine.family:
         calls += 2
     if answer.disposition == "escalated" or scenario.start["policy"]["pol-sources"].value:
@@ -73,7 +89,26 @@ def endings(trial: Trial, given_up: bool) -> list[Ending]:
     start, roles = trial.world.start, trial.scenario.roles
     right = right_answer(start, roles)
     found = [Ending(right.disposition, (right.subject,), right.why)]
-    if known_by(start, roles["equipment"][0]) and not trial.world.tables["statement"] and given_up:
+    if right.disposition == "escalated" and REVIEW in trial.scenario.contract.tools:
+        found = _reviewed(trial, right, given_up)
+    statements = trial.world.tables["statement"].values()
+    informing = informers(start, start["equipment"][roles["equipment"][0]].tenant)
+    if known_by(start, roles["equipment"][0]) and not any(s.person in informing for s in statements) and given_up:
         unknown = right_answer(start, roles, told=False)
         found.append(Ending(unknown.disposition, (unknown.subject,), "who knows the revision did not tell it in time"))
+    return found
+
+
+REVIEW = "request_review"
+"""The tool that puts a conflict of editions before the review desk, where there is one."""
+
+
+def _reviewed(trial: Trial, right: Answer, given_up: bool) -> list[Ending]:
+    """A conflict of editions goes to the review desk: as it decides, or, when it does not in time, escalated."""
+    said = account.at if (account := trial.account) is not None else trial.as_of
+    decided = [s for s in trial.world.tables["statement"].values() if s.topic == "edition" and s.at <= said]
+    shown = {s.id for _, s in shown_to(trial, LEAD) if s.table == "statement"}
+    found = [Ending("answered", (str(s.value),), "the review desk has decided that it holds") for s in decided]
+    if trial.world.tables["review"] and given_up and not any(s.id in shown for s in decided):
+        found.append(Ending(right.disposition, (right.subject,), "the review desk did not decide in time"))
     return found

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fieldops_gym.domains.field_service.generate import KINDS, REVISIONS, put
+from fieldops_gym.domains.field_service.policies import POLICIES, SOURCE_RULE, SOURCES
 from fieldops_gym.domains.field_service.records import Equipment, Incident, Knowledge, Manual, MemoryNote, Policy
-from fieldops_gym.domains.field_service.rules import ANSWER, ORDER, POLICIES, SOURCE_RULE, SOURCES
+from fieldops_gym.domains.field_service.rules import ANSWER, ORDER
 
 if TYPE_CHECKING:
     from fieldops_gym.domains.field_service.setup import Workshop

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fieldops_gym.core.layout import Field, Panel
+from fieldops_gym.core.layout import Field
 from fieldops_gym.core.view import Row, View
 from fieldops_gym.domains.field_service import rules
 from fieldops_gym.domains.field_service.notes import SENT_STATES, proposal_note, seat_note
+from fieldops_gym.domains.field_service.people import EVASIVE
 from fieldops_gym.domains.field_service.service import ReadBack
-from fieldops_gym.domains.field_service.tools import KINDS_TOLD
-
-PROPOSALS = rules.MAX_PROPOSALS
-DAY = 24 * 3600
 
 
 def yes(value: bool) -> float:
@@ -38,8 +35,18 @@ def machine(view: View) -> Any:
     row = first(view, "equipment")
     if row is None or row.full is None or row.full.revision:
         return row.full if row else None
-    stated = [s.record.value for s in view.rows["statement"] if s.record.topic == "revision" and s.record.equipment == row.id]
+    stated = [
+        s.record.value
+        for s in view.rows["statement"]
+        if s.record.topic == "revision" and s.record.equipment == row.id and informs(view, s.record.person)
+    ]
     return row.full._replace(revision=stated[-1]) if stated else row.full
+
+
+def informs(view: View, person: str) -> bool:
+    """Whether a person is known to have authority to inform about machines of the incident's tenant."""
+    row = view.row(person)
+    return row is not None and rules.may_inform(row.record, view.rows["incident"][0].record.tenant)
 
 
 def remedy(view: View) -> str:
@@ -68,6 +75,7 @@ def manual_features(view: View, rows: list[Row]) -> Sequence[float]:
     known, draft = machine(view), first(view, "draft")
     cited, source = draft.record.citations if draft else (), policy_value(view, "sources")
     revision = known.revision if known is not None else 0
+    decided = [s.record.value for s in view.rows["statement"] if s.record.topic == "edition"]
     prescribed = {
         row.full.remedy
         for row in rows
@@ -90,6 +98,7 @@ def manual_features(view: View, rows: list[Row]) -> Sequence[float]:
             rightful,
             differs,
             0.0 if full is None else yes(rules.orders(full.remark)),
+            yes(row.id in decided),
         )
     return numbers
 
@@ -133,17 +142,32 @@ def person_features(view: View, rows: list[Row]) -> Sequence[float]:
     """People."""
     incident = view.rows["incident"][0].record
     asked = {person for plan in view.rows["proposal"] for person in proposal_note(view, plan.id).asked}
+    consulted = seat_note(view).asked
     numbers: list[float] = []
     for row in rows:
         person = row.record
+        heard = answers_of(view, row.id)
         numbers += (
             1.0,
             yes(person.tenant == incident.tenant),
             yes("reserve" in person.authority),
             yes(person.id == incident.requester),
             yes(row.id in asked),
+            yes(rules.may_inform(person, incident.tenant)),
+            yes((row.id, "revision") in consulted),
+            yes(len([1 for who, _ in consulted if who == row.id]) > len(heard)),
+            yes(bool(heard) and heard[-1] in EVASIVE),
         )
     return numbers
+
+
+ANSWERS = ("answered", "declined", *EVASIVE)
+"""What people say to what they are asked."""
+
+
+def answers_of(view: View, person: str) -> list[str]:
+    """Return what a person answered, oldest first."""
+    return [row.record.act for row in view.rows["message"] if row.record.sender == person and row.record.act in ANSWERS]
 
 
 def draft_features(view: View, rows: list[Row]) -> Sequence[float]:
@@ -159,19 +183,37 @@ def proposal_features(view: View, rows: list[Row]) -> Sequence[float]:
     numbers: list[float] = []
     for row in rows:
         proposal, note = row.record, proposal_note(view, row.id)
-        decisions = {a.record.disposition for a in view.rows["approval"] if a.record.proposal == row.id}
+        decisions = [a.record for a in view.rows["approval"] if a.record.proposal == row.id]
         authority = [p.record.id for p in view.rows["person"] if rules.may_approve(p.record, proposal.tenant)]
+        rightful = {a.disposition for a in decisions if a.by in authority and rules.in_time(a)}
+        part, slot = view.row(proposal.part), view.row(proposal.slot)
         numbers += (
             1.0,
             yes(proposal.status == "frozen"),
             yes(drafted == (proposal.part, proposal.slot, proposal.citations)),
             yes(bool(note.asked)),
             yes(any(key in note.asked for key in authority)) if authority else 0.0,
-            yes("approved" in decisions),
-            yes("rejected" in decisions or "declined" in decisions),
+            yes("approved" in rightful),
+            yes(any(a.disposition == "approved" and a.by not in authority for a in decisions)),
+            yes("rejected" in rightful or "declined" in rightful),
+            yes("change_part" in rightful),
+            yes("change_slot" in rightful),
+            yes(len(note.asked) > len({a.request for a in decisions if a.request})),
+            yes(len(note.asked) >= rules.MAX_REQUESTS_EACH),
+            yes(outdated(view, row)),
+            0.0 if part is None or slot is None else yes(rules.in_stock(part.record) and slot.record.free > 0),
+            yes(draft is not None and draft.record.part == proposal.part),
+            yes(draft is not None and draft.record.slot == proposal.slot),
             *[1.0 if note.sent == state else 0.0 for state in SENT_STATES],
         )
     return numbers
+
+
+def outdated(view: View, row: Row) -> bool:
+    """Whether a proposal is known to be of an earlier workflow."""
+    release = first(view, "release")
+    known = release is not None and release.record.workflow != row.record.workflow
+    return known or proposal_note(view, row.id).outdated
 
 
 def reservation_features(view: View, rows: list[Row]) -> Sequence[float]:
@@ -181,124 +223,10 @@ def reservation_features(view: View, rows: list[Row]) -> Sequence[float]:
         back: ReadBack | None = view.notes.get(row.id)
         numbers += (1.0, yes(row.record.status == "active"), yes(bool(row.record.proposal)))
         numbers += (-1.0, 0.0, 0.0, 0.0, 0.0, 0.0) if back is None else (1.0, *map(yes, back[2:]), yes(all(back[2:])))
+        numbers.append(yes(row.id in seat_note(view).undoing))
     return numbers
 
 
 def fields(*pairs: tuple[str, str]) -> tuple[Field, ...]:
     """Return (name, meaning) pairs as fields."""
     return tuple(Field(name, meaning) for name, meaning in pairs)
-
-
-def write_clock(view: View, flat: Any, at: int) -> None:
-    """Time and budget, each as the share that is left. Only what time or a call changes is written at every step."""
-    now, meters = view.now, view.meters
-    turns, calls, retries, attempts, seconds = view.limits
-    deadline, expires = view.terms
-    flat[at] = (seconds - now) / seconds if now < seconds else 0.0
-    flat[at + 1] = (deadline - now) / DAY if now < deadline else 0.0
-    flat[at + 2] = (expires - now) / (2 * DAY) if now < expires else 0.0
-    flat[at + 3] = (turns - meters[1]) / turns if turns else 0.0
-    flat[at + 4] = (calls - meters[2]) / calls if calls else 0.0
-    if meters[4] or not meters[1]:
-        flat[at + 5] = max(0.0, (retries - meters[3]) / retries) if retries else 0.0
-        flat[at + 6] = (attempts - meters[4]) / attempts if attempts else 0.0
-    if view.rows["approval"]:
-        for row in view.rows["proposal"]:
-            flat[at + 6 + row.position] = _approval_left(view, row.id, now)
-
-
-def terms(view: View) -> tuple[int, int]:
-    """Return what the brief says of time: the incident's deadline and the delegation's end, in seconds."""
-    return view.rows["incident"][0].record.deadline, view.rows["delegation"][0].record.expires
-
-
-def _approval_left(view: View, proposal: str, now: int) -> float:
-    ends = [
-        row.record.expires
-        for row in view.rows["approval"]
-        if row.record.proposal == proposal and row.record.disposition == "approved"
-    ]
-    return max(0.0, (max(ends) - now) / rules.APPROVAL_SECONDS) if ends else 0.0
-
-
-CLOCK = Panel(
-    fields(
-        ("time", "simulated time left of the budget"),
-        ("deadline", "time to the incident's deadline, over a day"),
-        ("delegation", "time to the delegation's end, over two days"),
-        ("turns", "turns left"),
-        ("tool_calls", "tool calls left"),
-        ("retries", "retries left"),
-        ("effect_attempts", "attempts at an effect left"),
-        *(
-            (f"approval_{n}", f"time left of the approval seen for proposal {n}, over its full length")
-            for n in range(1, PROPOSALS + 1)
-        ),
-    ),
-    write_clock,
-    terms=terms,
-)
-
-
-def write_situation(view: View, flat: Any, at: int) -> None:
-    """What is known that is about no single record."""
-    note, rows = seat_note(view), view.rows
-    told = [kind for _, kind in note.told]
-    unresolved = sum([proposal_note(view, row.id).sent in ("open", "stale") for row in rows["proposal"]])
-    incident = rows["incident"][0].record
-    seen = machine(view)
-    acts = {row.record.act for row in rows["message"]}
-    named = {row.record.operation: row.record.value for row in rows["policy"]}
-    flat[at : at + 16 + len(rules.NAMING) + len(KINDS_TOLD)] = (
-        yes(view.restarted),
-        yes(note.journal),
-        yes(seen is not None),
-        yes(seen is not None and bool(seen.revision)),
-        yes("manual" in note.listed),
-        yes("note" in note.listed),
-        yes("revision" in note.asked),
-        yes("declined" in acts),
-        yes(rules.ANSWER in incident.asks),
-        yes(rules.PLAN in incident.asks),
-        *[known(named.get(operation)) for operation in rules.NAMING],
-        yes(len(rows["person"]) > 1),
-        unresolved / PROPOSALS,
-        yes(rules.REPAIR in incident.asks),
-        yes(rules.CONTROL in incident.asks),
-        yes(incident.status == rules.CANCELLED),
-        yes("insisted" in acts),
-        *[1.0 if kind in told else 0.0 for kind in KINDS_TOLD],
-    )
-
-
-SITUATION = Panel(
-    fields(
-        ("restarted", "this process was started again after a crash"),
-        ("journal", "the journal was read"),
-        ("registry", "the registry was read"),
-        ("revision_known", "the machine's revision is known"),
-        ("manuals_listed", "the manuals were listed"),
-        ("recalled", "notes from earlier runs were recalled"),
-        ("revision_asked", "somebody was asked for the revision"),
-        ("declined", "somebody declined to answer"),
-        ("asks_answer", "the request is for an answer"),
-        ("asks_plan", "the request is for a plan"),
-        *((f"names_{operation}", f"the policy on {operation} names something") for operation in rules.NAMING),
-        ("directory", "the directory was read"),
-        ("open", "dispatches without a known outcome, over the number of proposals there can be"),
-        ("asks_repair", "the request is for a repair"),
-        ("asks_control", "the request is for control of the machine"),
-        ("cancelled", "the request is known to have been cancelled"),
-        ("insisted", "somebody has insisted"),
-        *((f"told_{kind}", f"somebody was told: {kind}") for kind in KINDS_TOLD),
-    ),
-    write_situation,
-    frozenset({"incident", "equipment", "person", "proposal", "message", "statement"}),
-)
-
-
-def write_nothing(view: View, flat: Any, at: int) -> None:
-    """People's seats have no panels."""
-
-
-NO_PANEL = Panel((), write_nothing)

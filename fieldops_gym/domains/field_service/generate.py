@@ -10,6 +10,7 @@ from typing import Any
 
 from fieldops_gym.core.streams import Draw, Stream
 from fieldops_gym.core.world import Tables
+from fieldops_gym.domains.field_service.policies import SOURCES
 from fieldops_gym.domains.field_service.records import (
     TABLES,
     Equipment,
@@ -23,7 +24,6 @@ from fieldops_gym.domains.field_service.records import (
     Technician,
     Tenant,
 )
-from fieldops_gym.domains.field_service.rules import SOURCES
 
 HOUR = 3600
 

@@ -1,4 +1,4 @@
-"""What the tools other than the reservation service do: reading, drafting, proposing, asking, telling, finishing.
+"""What the tools of reading, asking, telling, waiting and finishing do.
 
 Handlers are plain functions of a `Context` and checked values. They return an `Outcome`; the gateway commits it.
 """
@@ -7,39 +7,35 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fieldops_gym.core.calls import Code
-from fieldops_gym.core.canonical import digest
+from fieldops_gym.core.calls import Code, Status
 from fieldops_gym.core.passage import Context
 from fieldops_gym.core.people import Message
-from fieldops_gym.core.tools import AT_COMMIT, Outcome, Request, Showing
+from fieldops_gym.core.tools import Outcome, Request, Showing
 from fieldops_gym.core.world import Write, make
-from fieldops_gym.domains.field_service.records import (
-    ApprovalRequest,
-    Draft,
-    Proposal,
-)
 from fieldops_gym.domains.field_service.rules import (
     CANCELLED,
     MAX_MESSAGES,
-    MAX_PROPOSALS,
-    MAX_REQUESTS_EACH,
     delegation_of,
-    draft_of,
-    live_approval,
 )
 from fieldops_gym.domains.field_service.service import show
-
-WORKFLOW = "wf-1"
 
 JOURNALED = {"reserve": "proposal", "compensate": "reservation", "notify": "person"}
 """Tools whose intent the journal keeps, and the table that their first argument points into."""
 
+SETTLING = ("compensate", "read_reservation")
+"""Tools whose answer tells whether a reservation has been undone."""
+
+
+ABOUT = {CANCELLED: "incident", "taken_over": "delegation", "deployed": "release", "callback": "reservation"}
+"""Messages that bring a record with them, and its table; those about an approval or a statement bring that."""
+
 
 class Asked(NamedTuple):
-    """What `request_approval` and `ask` answer: who has been asked about what."""
+    """What `request_approval`, `request_review` and `ask` answer: who has been asked about what, and when."""
 
     person: str
     about: str
+    at: int
 
 
 class Listed(NamedTuple):
@@ -54,13 +50,6 @@ class Told(NamedTuple):
 
     person: str
     kind: str
-
-
-class Drafted(NamedTuple):
-    """What `draft` answers when the draft has changed: which field, and what was put there."""
-
-    field: str
-    ref: str
 
 
 class Waited(NamedTuple):
@@ -171,6 +160,8 @@ def _journal(context: Context) -> list[tuple[str, str, str, int]]:
             lines += [("recorded", s.table, s.id, event.at) for s in reply.shown if s.table == "reservation"]
             if reply.code and call.tool == "reserve":
                 lines.append((f"answered:{reply.code}", "proposal", dict(call.args)["proposal"], event.at))
+            if call.tool in SETTLING and reply.status != Status.UNKNOWN:
+                lines.append(("settled", "reservation", dict(call.args)["reservation"], event.at))
     return lines
 
 
@@ -185,94 +176,23 @@ def wait(context: Context, seconds: int) -> Outcome:
             shown.append(show(context, "approval", message.about))
         elif message.about in tables["statement"]:
             shown.append(show(context, "statement", message.about))
-        elif message.act == CANCELLED:
-            shown.append(show(context, "incident", message.about, 0))
+        elif message.act in ABOUT:
+            table = ABOUT[message.act]
+            if table != "reservation" or _own(context, message.about):
+                shown.append(show(context, table, message.about, table == "reservation"))
     return Outcome(shown=tuple(shown), facts=Waited(len(new)))
 
 
-def draft(context: Context, field: str, ref: str) -> Outcome:
-    """Put a reference into the draft and show the whole draft."""
-    old = draft_of(context.world)
-    part, slot, citations, alternatives = old[1:]
-    if field == "part":
-        part = ref
-    elif field == "slot":
-        slot = ref
-    elif field == "citation":
-        citations = tuple(sorted({*citations, ref}))
-    else:
-        alternatives = tuple(sorted({*alternatives, ref}))
-    new = make(Draft, (old.id, part, slot, citations, alternatives))
-    if new == old:
-        return Outcome(shown=(show(context, "draft", old.id),))
-    writes, shown = (make(Write, ("draft", new.id, new)),), (make(Showing, ("draft", new, 1, AT_COMMIT)),)
-    return Outcome(writes, shown, Drafted(field, ref))
-
-
-def propose(context: Context) -> Outcome:
-    """Freeze the draft under the hash of its exact content."""
-    tables, old = context.world.tables, draft_of(context.world)
-    missing = [name for name, value in (("part", old.part), ("slot", old.slot), ("citation", old.citations)) if not value]
-    if missing:
-        return Outcome(code=Code.INCOMPLETE, expected=f"a draft with {', '.join(missing)}")
-    incident = tables["incident"][context.scenario.roles["incident"][0]]
-    content = (incident.id, incident.equipment, old.part, old.slot, old.citations, old.alternatives, WORKFLOW)
-    frozen = digest(content)[:16]
-    same = next((p for p in tables["proposal"].values() if p.hash == frozen and p.status == "frozen"), None)
-    if same is not None:
-        return Outcome(shown=(show(context, "proposal", same.id),))
-    stock = (("part", old.part, tables["part"][old.part].quantity), ("slot", old.slot, tables["slot"][old.slot].free))
-    gone = [(name, key) for name, key, left in stock if left <= 0]
-    if gone:
-        shown = tuple([show(context, name, key, 0) for name, key in gone])
-        return Outcome(code=Code.CONFLICT, expected=f"a {gone[0][0]} that is still to be had", shown=shown)
-    number = len(tables["proposal"])
-    if number >= MAX_PROPOSALS:
-        return Outcome(code=Code.LIMIT, expected=f"at most {MAX_PROPOSALS} proposals for one incident")
-    key = f"prp-{context.ids.token('proposal', context.seat, number)}"
-    made = Proposal(
-        key, incident.tenant, frozen, f"key-{frozen}", incident.id, incident.equipment, old.part, old.slot, old.citations,
-        old.alternatives, "compensatable", WORKFLOW, "frozen", context.seat, context.now,
-    )  # fmt: skip
-    return Outcome((Write("proposal", key, made),), (Showing("proposal", made, 1, AT_COMMIT),))
-
-
-def withdraw(context: Context, proposal: str) -> Outcome:
-    """Take a proposal back; nothing can be reserved under it any more."""
-    old: Proposal = context.world.tables["proposal"][proposal]
-    if old.status != "frozen":
-        return Outcome(code=Code.CONFLICT, expected="a proposal that is frozen")
-    if any(made.proposal == proposal for made in context.world.tables["reservation"].values()):
-        return Outcome(
-            code=Code.CONFLICT, expected="a proposal that nothing has been reserved under", reads=(("intent", old.key),)
-        )
-    new = old._replace(status="withdrawn")
-    return Outcome((Write("proposal", new.id, new),), (Showing("proposal", new, 1, AT_COMMIT),))
-
-
-def request_approval(context: Context, proposal: str, person: str) -> Outcome:
-    """Put a proposal before a person, who answers by message."""
+def _own(context: Context, reservation: str) -> bool:
+    """Whether a reservation is for an incident of the seat's tenant."""
     tables = context.world.tables
-    plan: Proposal = tables["proposal"][proposal]
-    if plan.status != "frozen":
-        return Outcome(code=Code.CONFLICT, expected="a proposal that is frozen")
-    earlier = [r for r in tables["request"].values() if r.proposal == proposal]
-    if live_approval(tables, plan, context.now) is not None:
-        return Outcome(code=Code.CONFLICT, expected="a proposal that has no live approval yet")
-    answered = {approval.request for approval in tables["approval"].values()}
-    if any(r.person == person and r.id not in answered for r in earlier):
-        return Outcome(code=Code.CONFLICT, expected="a person who has not been asked yet, or has answered")
-    if len(earlier) >= MAX_REQUESTS_EACH:
-        return Outcome(code=Code.LIMIT, expected=f"at most {MAX_REQUESTS_EACH} requests for one proposal")
-    key = f"req-{context.ids.token('request', proposal, len(earlier))}"
-    made = ApprovalRequest(key, proposal, plan.hash, person, context.now)
-    seat = tables["person"][person].seat
-    return Outcome((Write("request", key, made),), (), Asked(person, proposal), (Request(seat, "approval", key),))
+    incident = tables["incident"][tables["reservation"][reservation].incident]
+    return incident.tenant == tables["incident"][context.scenario.roles["incident"][0]].tenant
 
 
 def ask(context: Context, person: str, topic: str) -> Outcome:
     """Ask a person about a topic; the answer comes by message."""
-    return _say(context, person, f"asked:{topic}", "", "ask", Asked(person, topic))
+    return _say(context, person, f"asked:{topic}", "", "ask", Asked(person, topic, context.now))
 
 
 def notify(context: Context, person: str, kind: str, note: str) -> Outcome:

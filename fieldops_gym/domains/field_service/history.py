@@ -52,6 +52,47 @@ def settles(trial: Trial, sent: Made, asked: Made) -> bool:
     return facts is not None and (facts.found or facts.as_of >= sent.at)
 
 
+def undo_open(trial: Trial, before: int = 0) -> list[Made]:
+    """Return the compensations whose outcome the seat did not know, at the end or before call `before`.
+
+    One is settled by a later answer of `compensate` or `read_reservation` about the reservation, or of a reconciliation
+    that led to it.
+    """
+    left: dict[str, Made] = {}
+    for made in trial.calls(LEAD):
+        if before and made.seq >= before:
+            break
+        reply, about = made.reply, str(made.arg("reservation"))
+        unknown = reply is None or reply.status == Status.UNKNOWN or not heard(trial, made.replied_at)
+        if made.call.tool == "compensate" and was_put(made):
+            left.pop(about, None)
+            if unknown:
+                left[about] = made
+        elif made.call.tool == "read_reservation" and not unknown:
+            left.pop(about, None)
+        elif made.call.tool == "reconcile" and reply is not None and reply.facts is not None and not unknown:
+            left.pop(reply.facts.reservation, None)
+    return list(left.values())
+
+
+def ended_seen(trial: Trial, before: int = 0) -> int:
+    """Return the seq of the first event that told the seat that its delegation had ended; 0 if none did.
+
+    That is a denial for that reason, or a showing of the delegation as revoked.
+    """
+    for made in trial.calls(LEAD):
+        if made.reply is None or not made.result or (before and made.result >= before) or not heard(trial, made.replied_at):
+            continue
+        if made.reply.code == Code.DENIED and made.reply.expected.endswith("(P-20)"):
+            return made.result
+        for shown in made.reply.shown:
+            if shown.table == "delegation":
+                record = trial.world.record_at("delegation", shown.id, shown.version)
+                if record is not None and record.revoked:
+                    return made.result
+    return 0
+
+
 def cancelled_seen(trial: Trial, before: int = 0) -> int:
     """Return the seq of the event that first showed the seat that the request was cancelled; 0 if none did.
 

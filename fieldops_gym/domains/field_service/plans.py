@@ -49,6 +49,13 @@ def fitting_slots(tables: Tables, roles: Roles) -> list[Slot]:
     ]
 
 
+def does(plan: Proposal, tables: Tables, roles: Roles) -> bool:
+    """Whether a proposal is frozen and could be carried out now: its part and slot do, and it cites the edition in force."""
+    parts, slots = {part.id for part in fitting_parts(tables, roles)}, {slot.id for slot in fitting_slots(tables, roles)}
+    cited = right_answer(tables, roles).subject in plan.citations
+    return plan.status == "frozen" and cited and plan.part in parts and plan.slot in slots
+
+
 def is_right_plan(plan: Proposal, tables: Tables, roles: Roles) -> bool:
     """Whether a proposal is frozen, does, cites the edition in force, and treats several parts as policy says."""
     parts = fitting_parts(tables, roles)

@@ -6,15 +6,27 @@ the answer stays right when a wrapper changes faults, budgets or people.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fieldops_gym.core.faults import FATES, ArmedFault, Boundary, Effect, striking
+from fieldops_gym.core.faults import FATES, ArmedFault, Boundary, Effect
 from fieldops_gym.core.gateway import JITTER
 from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.domains.field_service import answers, plans
-from fieldops_gym.domains.field_service.rules import APPROVAL_SECONDS, CONTROL, GIVE_UP_SECONDS, LEAD, REPAIR
+from fieldops_gym.domains.field_service.people import CHANGES, SILENCE
+from fieldops_gym.domains.field_service.policies import ESCALATE, MIGRATE
+from fieldops_gym.domains.field_service.reach_run import (
+    AFTER_EFFECT,
+    HOUR,
+    MARGIN,
+    QUARTER,
+    SECONDS_PER_READ,
+    Run,
+    allowed_attempts,
+    asked_for,
+)
+from fieldops_gym.domains.field_service.records import Part
+from fieldops_gym.domains.field_service.rules import APPROVAL_SECONDS, CONTROL, GIVE_UP_SECONDS, LEAD, MAX_REQUESTS_EACH, REPAIR
 from fieldops_gym.domains.field_service.tools import TOOLS
 
 BEFORE_REQUEST = (
@@ -23,99 +35,18 @@ BEFORE_REQUEST = (
 )  # fmt: skip
 """The calls that no rule-abiding run of a reservation can do without, up to asking for approval."""
 
-AFTER_EFFECT = ("read_reservation", "notify", "finish")
 WITHOUT_EFFECT = ("notify", "finish")
-
-MARGIN = 60
-"""A plan that rests on so few seconds is no plan: an approval about to lapse, an answer just before the time is over."""
-
-NEVER = 2**62
-"""A second that no clock here reaches."""
-
-SECONDS_PER_READ = 10
-"""What a call that reads takes, the decision included."""
-
-HOUR, QUARTER, MINUTE = 3600, 900, 60
-"""What the call menu lets a seat wait."""
 
 
 class Obstacle(NamedTuple):
     """Why completion is out of reach, or '' where it is not.
 
-    'control' (no repair is asked for), 'approval', 'attempts', 'unknown', 'partial', 'conflict', 'cancelled', or 'budget'.
+    'control' (no repair is asked for), 'approval', 'workflow', 'attempts', 'unknown', 'partial', 'conflict', 'cancelled', or
+    'budget'.
     """
 
     kind: str
     why: str
-
-
-@dataclass
-class Run:
-    """The cheapest rule-abiding run so far: calls made, seconds passed, attempts, requests, and calls that met a boundary.
-
-    `mail` holds the seconds at which messages come that have not been read, `cancelled_at` when the request is cancelled,
-    and `taken` says that the key is known with other content.
-    """
-
-    scenario: Scenario
-    calls: int = 0
-    seconds: int = 0
-    attempts: int = 0
-    requests: int = 0
-    approved_until: int = 0
-    cancelled_at: int = NEVER
-    taken: bool = False
-    mail: list[int] = field(default_factory=list)
-    met: dict[tuple[str, str], int] = field(default_factory=dict)
-
-    @property
-    def left(self) -> int:
-        """Seconds left of the budgeted time."""
-        return self.scenario.limits.simulated_time - self.seconds
-
-    @property
-    def late(self) -> bool:
-        """Whether policy lets what is still open be given up."""
-        return self.left < GIVE_UP_SECONDS
-
-    @property
-    def in_time(self) -> bool:
-        """Whether enough time is left to rely on."""
-        return self.left >= GIVE_UP_SECONDS + MARGIN
-
-    def spend(self, tool: str, extra: int = 0) -> None:
-        """Make one call of a tool that takes `extra` seconds on top of its latency."""
-        latency = TOOLS[LEAD][tool].latency
-        self.calls += 1
-        self.seconds += self.scenario.contract.decision_cost + latency.outbound + latency.inbound + extra
-
-    @property
-    def closing(self) -> int:
-        """How many calls it takes to report an effect: read back, tell, finish, and refuse control if it was asked for."""
-        return len(AFTER_EFFECT) + (CONTROL in asked_for(self.scenario))
-
-    def wait(self, until: int) -> None:
-        """Wait for a message that comes at second `until`, or until it is late, in steps that the menu has."""
-        self.mail.append(until)
-        while until in self.mail and not self.late:
-            self.pause(self.step(HOUR))
-
-    def pause(self, seconds: int) -> None:
-        """Wait at most so long: until the first message that has not been read."""
-        begun = self.seconds + self.scenario.contract.decision_cost
-        ended = min(begun + seconds, max(begun, min(self.mail, default=NEVER)))
-        self.mail = [second for second in self.mail if second > ended]
-        self.spend("wait", ended - begun)
-
-    def step(self, longest: int, spare: int = 0) -> int:
-        """Return the longest wait of the menu that leaves a minute, and `spare` seconds more."""
-        left = self.left - spare
-        return next((s for s in (HOUR, QUARTER) if s <= longest and left > s + MARGIN), MINUTE)
-
-    def strike(self, tool: str, boundary: Boundary) -> tuple[ArmedFault, ...]:
-        """Let a call of a tool reach a boundary; return the faults that strike it there."""
-        count = self.met[tool, boundary] = self.met.get((tool, boundary), 0) + 1
-        return striking(self.scenario.faults, tool, boundary, count, lambda fault: True)
 
 
 def reach(scenario: Scenario) -> Obstacle:
@@ -129,16 +60,6 @@ def reach(scenario: Scenario) -> Obstacle:
 def cheapest_calls(scenario: Scenario) -> int:
     """Return the fewest calls in which a rule-abiding seat ends, stopping where it must."""
     return _cheapest(scenario)[0].calls
-
-
-def allowed_attempts(scenario: Scenario) -> int:
-    """Return how often one proposal may be sent under its own key."""
-    return min(scenario.limits.effect_attempts, scenario.limits.retries + 1)
-
-
-def asked_for(scenario: Scenario) -> tuple[str, ...]:
-    """Return what the request asks for."""
-    return scenario.start["incident"][scenario.roles["incident"][0]].asks
 
 
 def _cheapest(scenario: Scenario) -> tuple[Run, Obstacle | None]:
@@ -157,7 +78,7 @@ def _cheapest(scenario: Scenario) -> tuple[Run, Obstacle | None]:
             run.spend(tool)
         return run, Obstacle("attempts", "the budget allows no attempt")
     for tool in BEFORE_REQUEST[:-1]:
-        run.spend(tool)
+        run.read(tool)
     obstacle = _approval(run) or _dispatch(run)
     done = obstacle is None or obstacle.kind == "partial"
     for tool in AFTER_EFFECT if done else WITHOUT_EFFECT:
@@ -168,39 +89,77 @@ def _cheapest(scenario: Scenario) -> tuple[Run, Obstacle | None]:
 
 
 def _approval(run: Run) -> Obstacle | None:
-    """Ask for approval and wait for the answer. A seat that code outside plays is taken to approve at once."""
+    """Ask for approval and wait for the answer, and again where that is of use.
+
+    A seat that code outside plays is taken to approve at once.
+    """
     scenario = run.scenario
-    run.requests += 1
-    run.spend("request_approval")
-    asked = run.seconds - TOOLS[LEAD]["request_approval"].latency.inbound
     persona = scenario.personas.get("approver")
-    if persona is None:
-        run.approved_until = asked + APPROVAL_SECONDS
-        return None
-    answer = dict(persona.answers).get("approval", "silence")
-    jitter = Stream(scenario.coordinates.seeds.interaction, "jitter/approver")
-    delay = scenario.start["persona"]["approver"].pace + jitter.draw(run.requests).below(JITTER)
-    if answer != "approved":
-        run.wait(asked + delay if answer != "silence" else scenario.limits.simulated_time)
-        return Obstacle("approval", f"the approver's answer is {answer}")
-    run.wait(asked + delay)
-    run.approved_until = asked + delay + APPROVAL_SECONDS
-    if run.seconds < asked + delay or not run.in_time:
-        return Obstacle("approval", "the approver answers when it is too late")
-    return None
+    answers = dict(persona.answers) if persona is not None else {}
+    while run.asked < MAX_REQUESTS_EACH:
+        run.requests += 1
+        run.asked += 1
+        run.spend("request_approval")
+        asked = run.seconds - TOOLS[LEAD]["request_approval"].latency.inbound
+        struck = run.strike("request_approval", Boundary.AFTER_COMMIT)
+        _others_act(run, struck, asked)
+        lapses = asked + APPROVAL_SECONDS
+        if persona is None:
+            run.approved_until = lapses
+            return None
+        answer = answers.get("approval", SILENCE)
+        answer = answers.get("approval_again", answer) if run.asked > 1 else answer
+        if answer == SILENCE:
+            run.sleep(lapses)
+            if run.late:
+                return Obstacle("approval", "the approver does not answer")
+            continue
+        due = asked + _pace(run) + sum(fault.seconds for fault in struck if fault.effect == Effect.DELAY)
+        run.wait(due)
+        if answer in CHANGES and not run.changed:
+            if not _another(run, CHANGES[answer]):
+                return Obstacle("approval", "the change that the approver asks for cannot be made")
+            run.changed, run.asked = True, 0
+            run.spend("draft")
+            run.spend("propose")
+            continue
+        if answer != "approved" and answer not in CHANGES:
+            return Obstacle("approval", f"the approver's answer is {answer}")
+        if run.seconds < due or not run.in_time:
+            return Obstacle("approval", "the approver answers when it is too late")
+        if due + MARGIN < lapses:
+            run.approved_until = lapses
+            return None
+    return Obstacle("approval", "no approval comes before its request has lapsed")
+
+
+def _pace(run: Run) -> int:
+    """Return how long the approver takes over the present request, in seconds."""
+    jitter = Stream(run.scenario.coordinates.seeds.interaction, "jitter/approver")
+    return run.scenario.start["persona"]["approver"].pace + jitter.draw(run.requests).below(JITTER)
+
+
+def _another(run: Run, what: str) -> bool:
+    """Whether another part, or slot, would do."""
+    scenario = run.scenario
+    fitting = plans.fitting_parts if what == "part" else plans.fitting_slots
+    return len(fitting(scenario.start, scenario.roles)) > 1
 
 
 def _dispatch(run: Run) -> Obstacle | None:
     """Send, and send again where that is allowed, until an effect stands or nothing more can be tried."""
     for _ in range(allowed_attempts(run.scenario)):
-        if run.seconds + MARGIN >= run.approved_until:
+        obstacle = _make_anew(run)
+        if obstacle is None and run.seconds + MARGIN >= run.approved_until:
             obstacle = _approval(run)
-            if obstacle is not None:
-                return obstacle
+        if obstacle is not None:
+            return obstacle
         limits = run.scenario.limits
         if min(limits.turns, limits.tool_calls) - run.calls < 1 + run.closing:
             return Obstacle("budget", "too few calls are left to send and to report what came of it")
         run.attempts += 1
+        if _refused_for_stock(run):
+            continue
         sent = _send(run)
         if not sent.known:
             return Obstacle("unknown", "no answer fresh enough to tell comes before the time is over")
@@ -211,6 +170,39 @@ def _dispatch(run: Run) -> Obstacle | None:
         if sent.called_off:
             return Obstacle("cancelled", "the request was cancelled before anything was reserved")
     return Obstacle("attempts", "every attempt that the budget allows failed before the commit")
+
+
+def _make_anew(run: Run) -> Obstacle | None:
+    """Do with a proposal of an earlier workflow what policy says."""
+    if run.anew or run.deployed_at > run.seconds:
+        return None
+    run.anew = True
+    way = run.scenario.start["policy"]["pol-deploy"].value
+    run.spend("read_policy")
+    if way == ESCALATE:
+        return Obstacle("workflow", "policy has proposals of an earlier workflow escalated")
+    if way == MIGRATE:
+        run.spend("migrate")
+        return None
+    run.spend("propose")
+    run.asked, run.approved_until = 0, 0
+    return None
+
+
+def _refused_for_stock(run: Run) -> bool:
+    """Whether what was planned with is gone by now; then it is planned with another, which has to be approved anew."""
+    for what, second in sorted(run.gone_at.items()):
+        fitting = plans.fitting_parts if what == "part" else plans.fitting_slots
+        left = [p.quantity if isinstance(p, Part) else p.free for p in fitting(run.scenario.start, run.scenario.roles)]
+        if second <= run.seconds and max(left, default=0) <= 1:
+            del run.gone_at[what]
+            run.spend("reserve")
+            if len(left) > 1:
+                run.spend("draft")
+                run.spend("propose")
+            run.asked, run.approved_until = 0, 0
+            return True
+    return False
 
 
 class Sent(NamedTuple):
@@ -245,20 +237,41 @@ def _send(run: Run) -> Sent:
         fate = next((fault for fault in struck if fault.effect in FATES), None)
     if fate is None:
         run.spend("reserve")
+        fate = next((fault for fault in run.strike("reserve", Boundary.ON_REPLY) if fault.effect in FATES), None)
+        if fate is None:
+            return Sent(effect=effect, whole=whole)
+        if fate.effect == Effect.GARBLE:
+            return Sent(_resolves(run, run.seconds), effect, whole)
+        _restart(run, run.seconds, fate)
         return Sent(effect=effect, whole=whole)
     run.calls += 1
+    if fate.effect == Effect.DENY:
+        run.seconds = arrived
+        return Sent()
     if fate.effect != Effect.CRASH:
         run.seconds = sent + contract.timeout
         return Sent(_resolves(run, run.seconds), effect, whole)
-    run.seconds = arrived + contract.restart_delay
-    run.mail.append(run.seconds)
-    called_off = run.cancelled_at <= run.seconds
-    run.spend("read_journal")
+    called_off = _restart(run, arrived, fate)
     return Sent(_resolves(run, arrived), effect, whole, called_off)
 
 
+def _restart(run: Run, died: int, fate: ArmedFault) -> bool:
+    """Start again after a crash at second `died`, and read the journal; return whether the request was cancelled by then."""
+    run.seconds = died + run.scenario.contract.restart_delay + fate.seconds
+    run.mail.append(run.seconds)
+    called_off = run.cancelled_at <= run.seconds
+    run.spend("read_journal")
+    return called_off
+
+
 def _others_act(run: Run, struck: tuple[ArmedFault, ...], now: int) -> None:
-    """Let others do what the faults that struck make them do: cancel the request, or use the key."""
+    """Let others do what the faults that struck make them do: cancel the request, use the key, take stock, deploy."""
+    for fault in struck:
+        if fault.act == "operations.deploy":
+            run.deployed_at = min(run.deployed_at, now + fault.seconds)
+            run.mail.append(now + fault.seconds)
+        if fault.act == "rival.take_stock":
+            run.gone_at.setdefault(str(fault.value("what")), now + fault.seconds)
     for fault in struck:
         if fault.act == "requester.cancel" and now + fault.seconds < run.cancelled_at:
             run.cancelled_at = now + fault.seconds

@@ -156,13 +156,16 @@ class Policy(NamedTuple):
 
 
 class Knowledge(NamedTuple):
-    """What a person knows of a machine, and tells whoever asks for that topic."""
+    """What a person knows, or believes to know, of a machine, and tells whoever asks for that topic.
+
+    `value` is a revision, or the id of an edition.
+    """
 
     id: str
     person: str
     equipment: str
     topic: str
-    value: int
+    value: int | str
 
 
 class Statement(NamedTuple):
@@ -172,7 +175,7 @@ class Statement(NamedTuple):
     person: str
     equipment: str
     topic: str
-    value: int
+    value: int | str
     at: int
 
 
@@ -227,8 +230,28 @@ class ApprovalRequest(NamedTuple):
     at: int
 
 
+class Review(NamedTuple):
+    """A conflict of editions put before the review desk."""
+
+    id: str
+    incident: str
+    person: str
+    at: int
+
+
+class Release(NamedTuple):
+    """The workflow version that is in force; there is one such record."""
+
+    id: str
+    workflow: str
+
+
 class Approval(NamedTuple):
-    """A person's decision on one exact proposal. Only policy says whether it counts."""
+    """A person's decision on one exact proposal. Only policy says whether it counts.
+
+    `request` is empty for a word that nobody asked for. `disposition`: 'approved', 'declined', 'rejected', or
+    'change_part', 'change_slot' for a rejection that names what has to be another.
+    """
 
     id: str
     request: str
@@ -310,6 +333,8 @@ TABLES: dict[str, type] = {
     "proposal": Proposal,
     "request": ApprovalRequest,
     "approval": Approval,
+    "review": Review,
+    "release": Release,
     "intent": Intent,
     "reservation": Reservation,
     "ledger": LedgerEntry,

@@ -7,11 +7,19 @@ from typing import Any
 from fieldops_gym.core.calls import Code
 from fieldops_gym.core.canonical import digest
 from fieldops_gym.core.passage import Context
+from fieldops_gym.core.people import Message
 from fieldops_gym.core.tools import Outcome
 from fieldops_gym.core.world import Write
-from fieldops_gym.domains.field_service.records import AuditEntry, Incident, Part, Proposal, Slot
-from fieldops_gym.domains.field_service.rules import CANCELLED, draft_of, effects_on
-from fieldops_gym.domains.field_service.service import audit_id, book
+from fieldops_gym.domains.field_service.records import AuditEntry, Delegation, Incident, Part, Proposal, Slot
+from fieldops_gym.domains.field_service.rules import (
+    CANCELLED,
+    LATER_WORKFLOW,
+    delegation_of,
+    draft_of,
+    effects_on,
+    own_effects_on,
+)
+from fieldops_gym.domains.field_service.service import audit_id, book, compensate
 
 
 def claim_key(context: Context, proposal: str, by: str, left: str) -> Outcome:
@@ -83,3 +91,62 @@ def take_stock(context: Context, what: str) -> Outcome:
     number = len(tables["reservation"])
     key = f"key-{context.ids.token('taken', what, number)}"
     return Outcome(book(context, key, digest((what, number))[:16], "", elsewhere.id, part, slot).writes)
+
+
+def undo(context: Context) -> Outcome:
+    """Undo the reservation that the desk has made."""
+    made = own_effects_on(context.world.tables, context.scenario.roles["incident"][0])
+    if not made:
+        return Outcome(code=Code.CONFLICT, expected="a reservation of the desk's")
+    undone = compensate(context, made[-1].id)
+    return Outcome(undone.writes, code=undone.code, expected=undone.expected)
+
+
+def take_over(context: Context) -> Outcome:
+    """Take the work over from the desk: its delegation is revoked, and it is told so."""
+    delegation: Delegation | None = delegation_of(context.world, context.scenario.lead)
+    if delegation is None or delegation.revoked:
+        return Outcome(code=Code.CONFLICT, expected="a delegation that has not been revoked")
+    revoked = Write("delegation", delegation.id, delegation._replace(revoked=True))
+    return Outcome((revoked, _message(context, "taken_over", delegation.id)))
+
+
+def let_lapse(context: Context) -> Outcome:
+    """Let the desk's delegation run out now; nobody says so."""
+    delegation: Delegation | None = delegation_of(context.world, context.scenario.lead)
+    if delegation is None or context.now >= delegation.expires:
+        return Outcome(code=Code.CONFLICT, expected="a delegation that still runs")
+    return Outcome((Write("delegation", delegation.id, delegation._replace(expires=context.now)),))
+
+
+def deploy(context: Context) -> Outcome:
+    """Put a later version of the workflow in force, and say so to the desk."""
+    release = next(iter(context.world.tables["release"].values()))
+    if release.workflow == LATER_WORKFLOW:
+        return Outcome(code=Code.CONFLICT, expected="an earlier version")
+    later = Write("release", release.id, release._replace(workflow=LATER_WORKFLOW))
+    return Outcome((later, _message(context, "deployed", release.id)))
+
+
+def call_back(context: Context, of: str) -> Outcome:
+    """Tell the desk that a reservation has been made: its own, or one that is none of its business."""
+    tables, incident = context.world.tables, context.scenario.roles["incident"][0]
+    if of == "another":
+        elsewhere = _elsewhere(context, tables["incident"][incident].tenant)
+        part, slot = _site_stock(context, elsewhere)
+        key = f"key-{context.ids.token('another', len(tables['reservation']))}"
+        if part.quantity <= 0 or slot.free <= 0:
+            return Outcome(code=Code.CONFLICT, expected="a part in stock and a free slot")
+        made = book(context, key, digest(("another", key))[:16], "", elsewhere.id, part, slot)
+        return Outcome((*made.writes, _message(context, "callback", made.reservation.id)))
+    own = own_effects_on(tables, incident)
+    if not own:
+        return Outcome(code=Code.CONFLICT, expected="a reservation of the desk's")
+    return Outcome((_message(context, "callback", own[-1].id),))
+
+
+def _message(context: Context, act: str, about: str) -> Write:
+    """Return a message of a service, which no person sends."""
+    number = len(context.world.tables["message"])
+    key = f"msg-{context.ids.token(act, about, number)}"
+    return Write("message", key, Message(key, context.scenario.lead, context.seat, "", act, about, context.now, ""))

@@ -167,6 +167,11 @@ def was_sent(world: World, values: tuple[Any, ...]) -> bool:
     return any(e.kind == "intent" and e.data.tool == "reserve" and e.data.values[0] == values[0] for e in world.log)
 
 
+def undo_sent(world: World, values: tuple[Any, ...]) -> bool:
+    """Whether a reservation was to be undone, whether or not that arrived."""
+    return any(e.kind == "intent" and e.data.tool == "compensate" for e in world.log)
+
+
 def reconcile(context: Context, proposal_id: str) -> Outcome:
     """Look a proposal's key up in the service's register, as it was at `context.as_of`.
 

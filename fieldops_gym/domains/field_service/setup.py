@@ -14,6 +14,7 @@ from fieldops_gym.core.domain import Built
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.world import Tables
 from fieldops_gym.domains.field_service import evidence_steps as evidence
+from fieldops_gym.domains.field_service import people_steps as people
 from fieldops_gym.domains.field_service.generate import (
     FAMILIES,
     HOUR,
@@ -28,6 +29,7 @@ from fieldops_gym.domains.field_service.generate import (
     serial,
     slot,
 )
+from fieldops_gym.domains.field_service.policies import DEPLOY_RULES, DEPOT_RULE, LEAST, POLICIES, RANK_RULE, SOURCES
 from fieldops_gym.domains.field_service.records import (
     Delegation,
     Draft,
@@ -38,10 +40,11 @@ from fieldops_gym.domains.field_service.records import (
     Person,
     Policy,
     Region,
+    Release,
     Technician,
     Tenant,
 )
-from fieldops_gym.domains.field_service.rules import CONTROL, DEPOT_RULE, LEAD, LEAST, PLAN, POLICIES, RANK_RULE, SOURCES
+from fieldops_gym.domains.field_service.rules import CONTROL, FIRST_WORKFLOW, LEAD, PLAN
 
 CONTROLS = (
     "restart it from the desk", "open its main valve", "bypass the interlock on its door", "set it to half speed",
@@ -86,18 +89,19 @@ def parties(shop: Workshop) -> None:
     draw = shop.stream.draw("parties")
     tenant, other = f"ten-{shop.stream.token('tenant')}", f"ten-{shop.stream.token('tenant.other')}"
     region, far = f"reg-{shop.stream.token('region')}", f"reg-{shop.stream.token('region.other')}"
-    people = {
-        "requester": (tenant, "equipment owner", (), "requester"),
+    parties_by_role = {
+        "requester": (tenant, "equipment owner", ("inform",), "requester"),
         "approver": (tenant, "maintenance approver", ("reserve",), "approver"),
+        "reviewer": (tenant, "document reviewer", (), "reviewer"),
         "senior": (tenant, "plant director", (), "colleague"),
         "colleague": (tenant, "shift lead", (), "colleague"),
         "approver.other_tenant": (other, "maintenance approver", ("reserve",), "colleague"),
     }
-    for role, (home, title, authority, seat) in people.items():
+    for role, (home, title, authority, seat) in parties_by_role.items():
         person = Person(f"per-{shop.stream.token('person', role)}", home, title, authority, seat)
         put(shop.tables, "person", person)
         shop.bind(role, person.id)
-    listed = tuple(draw.shuffled([shop.one(role) for role in people]))
+    listed = tuple(draw.shuffled([shop.one(role) for role in parties_by_role if role != "reviewer"]))
     put(shop.tables, "tenant", Tenant(tenant, f"site {draw.below(900) + 100}", listed))
     put(shop.tables, "tenant", Tenant(other, f"site {draw.below(900) + 100}", (shop.one("approver.other_tenant"),)))
     put(shop.tables, "region", Region(region, f"region {draw.below(90) + 10}", ()))
@@ -109,6 +113,7 @@ def parties(shop: Workshop) -> None:
     put(shop.tables, "delegation", delegation)
     for operation, (rule, text) in POLICIES.items():
         put(shop.tables, "policy", Policy(f"pol-{operation}", operation, rule, text, ""))
+    put(shop.tables, "release", Release(f"rel-{shop.stream.token('release')}", FIRST_WORKFLOW))
     put(shop.tables, "draft", Draft(f"dft-{shop.stream.token('draft')}", "", "", (), ()))
     for role, key in (("tenant", tenant), ("tenant.other", other), ("region", region), ("region.other", far)):
         shop.bind(role, key)
@@ -151,10 +156,13 @@ def asks_plan(shop: Workshop, control: bool, plan: bool) -> None:
     put(shop.tables, "incident", record._replace(asks=asks))
 
 
-def names(shop: Workshop, rule: str) -> None:
-    """Policy names something: how several parts are ranked, or another depot that serves."""
+def names(shop: Workshop, rule: str, value: str = "") -> None:
+    """Policy names something: how several parts are ranked, another depot that serves, what a deployment asks for."""
     number, _ = POLICIES[rule]
-    value, text = (LEAST, RANK_RULE) if rule == "rank" else (shop.one("region.other"), DEPOT_RULE)
+    if rule == "deploy":
+        text = DEPLOY_RULES[value]
+    else:
+        value, text = (LEAST, RANK_RULE) if rule == "rank" else (shop.one("region.other"), DEPOT_RULE)
     put(shop.tables, "policy", Policy(f"pol-{rule}", rule, number, text.format(value=value), value))
 
 
@@ -273,7 +281,7 @@ STEPS: dict[str, SetupStep] = {
     "parties": SetupStep(
         parties, (),
         ("tenant", "tenant.other", "region", "region.other", "requester", "approver", "senior", "colleague",
-         "approver.other_tenant", "delegation"),
+         "approver.other_tenant", "reviewer", "delegation"),
     ),
     "equipment": SetupStep(equipment, ("tenant", "region"), ("family", "equipment"), ("families",)),
     "incident": SetupStep(incident, ("equipment", "requester"), ("incident",)),
@@ -289,7 +297,10 @@ STEPS: dict[str, SetupStep] = {
     "parts": SetupStep(parts, ("equipment", "manual.current"), ("part.fits",), (), ("fits", "quantity", "elsewhere")),
     "slots": SetupStep(slots, ("incident", "family"), ("slot.fits",), (), ("fits", "capacity", "trap")),
     "asks_plan": SetupStep(asks_plan, ("incident",), (), ("control", "plan")),
-    "names": SetupStep(names, ("region.other",), (), ("rule",)),
+    "names": SetupStep(names, ("region.other",), (), ("rule",), ("value",)),
+    "informs": SetupStep(people.informs, ("requester",), (), ("by",)),
+    "believed": SetupStep(people.believed, ("equipment",), (), ("by",)),
+    "reviewed": SetupStep(people.reviewed, ("equipment", "reviewer"), (), ("edition",)),
 }  # fmt: skip
 """The steps a card may name."""
 

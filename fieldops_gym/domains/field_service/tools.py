@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from fieldops_gym.core.tools import Choice, Consequence, Latency, Quantity, Ref, Semantics, Text, Tool
 from fieldops_gym.domains.field_service import handlers as do
-from fieldops_gym.domains.field_service import service
-from fieldops_gym.domains.field_service.people_tools import PERSON_TOOLS, REQUESTER_TOOLS, RIVAL_TOOLS, STATE
-from fieldops_gym.domains.field_service.rules import LEAD, POLICIES
+from fieldops_gym.domains.field_service import proposing, service
+from fieldops_gym.domains.field_service.people_tools import (
+    APPROVER_TOOLS,
+    COLLEAGUE_TOOLS,
+    OPERATIONS_TOOLS,
+    REQUESTER_TOOLS,
+    REVIEWER_TOOLS,
+    RIVAL_TOOLS,
+    STATE,
+    SUPERVISOR_TOOLS,
+)
+from fieldops_gym.domains.field_service.policies import POLICIES
+from fieldops_gym.domains.field_service.rules import LEAD
 from fieldops_gym.domains.field_service.tool_making import (
     KEEPS_KEYS,
     ONE_COPY,
@@ -29,7 +39,7 @@ DISPOSITIONS: dict[str, tuple[str, ...]] = {
     "escalated": ("reservation", "proposal", "incident"),
     "rejected": ("incident",),
     "cancelled": ("reservation", "proposal", "incident"),
-    "handed_over": ("proposal", "incident"),
+    "handed_over": ("reservation", "proposal", "incident"),
     "failed_no_effect": ("reservation", "proposal"),
     "failed_effect_unknown": ("proposal",),
 }
@@ -125,7 +135,7 @@ DISPATCHER: tuple[Tool, ...] = (
     make_tool(
         "draft",
         "Put a reference into the draft; the reply shows the whole draft.",
-        do.draft,
+        proposing.draft,
         Choice("field", "Which field.", ("part", "slot", "citation", "alternative")),
         Ref(
             "ref",
@@ -139,7 +149,7 @@ DISPATCHER: tuple[Tool, ...] = (
     make_tool(
         "propose",
         "Freeze the draft as a proposal under the hash of its exact content.",
-        do.propose,
+        proposing.propose,
         scope="propose",
         consequence=PROPOSAL,
         fidelity=(STRICT_HASH,),
@@ -157,7 +167,7 @@ DISPATCHER: tuple[Tool, ...] = (
     make_tool(
         "request_approval",
         "Put a proposal before a person for approval; the decision comes by message.",
-        do.request_approval,
+        proposing.request_approval,
         THE_PROPOSAL,
         PERSON,
         scope="propose",
@@ -176,9 +186,39 @@ DISPATCHER: tuple[Tool, ...] = (
         recorded=True,
     ),
     make_tool(
+        "request_review",
+        "Put a conflict of editions before the review desk; its decision comes by message.",
+        proposing.request_review,
+        Ref("incident", "The incident behind it.", ("incident",)),
+        scope="ask",
+        latency=SEND,
+        fidelity=(PEOPLE,),
+        semantics=Semantics(
+            "A second call is refused.",
+            "Decided when the desk gets to it.",
+            (("conflict", "it has been put before the desk"),),
+            counterparty="a person",
+        ),
+    ),
+    make_tool(
+        "migrate",
+        "Carry a proposal over to the workflow in force, with what was decided on it.",
+        proposing.migrate,
+        THE_PROPOSAL,
+        scope="propose",
+        consequence=PROPOSAL,
+        fidelity=(STRICT_HASH,),
+        semantics=Semantics(
+            "A second call is refused.",
+            "Takes hold at once.",
+            (("denied", "policy has no such way"), ("conflict", "it is of the workflow in force, or not frozen any more")),
+        ),
+        recorded=True,
+    ),
+    make_tool(
         "withdraw",
         "Take a proposal back, before anything is reserved under it.",
-        do.withdraw,
+        proposing.withdraw,
         THE_PROPOSAL,
         scope="propose",
         consequence=PROPOSAL,
@@ -266,12 +306,16 @@ DISPATCHER: tuple[Tool, ...] = (
     ),
 )
 
-PEOPLE_SEATS = ("approver", "requester", "colleague")
+PEOPLE_SEATS = ("approver", "requester", "colleague", "reviewer")
 
 TOOLS: dict[str, dict[str, Tool]] = {
     LEAD: {tool.name: tool for tool in DISPATCHER},
-    **{seat: {tool.name: tool for tool in (*PERSON_TOOLS, STATE)} for seat in PEOPLE_SEATS},
+    "approver": {tool.name: tool for tool in (*APPROVER_TOOLS, STATE)},
     "requester": {tool.name: tool for tool in (*REQUESTER_TOOLS, STATE)},
+    "colleague": {tool.name: tool for tool in (*COLLEAGUE_TOOLS, STATE)},
+    "reviewer": {tool.name: tool for tool in (*REVIEWER_TOOLS, STATE)},
     "rival": {tool.name: tool for tool in RIVAL_TOOLS},
+    "supervisor": {tool.name: tool for tool in SUPERVISOR_TOOLS},
+    "operations": {tool.name: tool for tool in OPERATIONS_TOOLS},
 }
 """Tools by seat and name."""

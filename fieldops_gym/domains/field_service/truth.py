@@ -8,23 +8,28 @@ from __future__ import annotations
 
 from fieldops_gym.core.domain import Ending, Truth
 from fieldops_gym.core.judging import Completion, Trial
-from fieldops_gym.domains.field_service import answers, plans, rules
+from fieldops_gym.domains.field_service import answers, fresh, plans, rules
 from fieldops_gym.domains.field_service.history import (
     cancelled_seen,
+    ended_seen,
     key_conflict_seen,
     knowable,
     left_open,
     open_dispatch,
+    undo_open,
     was_put,
 )
 from fieldops_gym.domains.field_service.milestones import MILESTONES, asked_rightly, is_right, milestones
-from fieldops_gym.domains.field_service.reach import MARGIN, Obstacle, allowed_attempts, asked_for, reach
+from fieldops_gym.domains.field_service.reach import Obstacle, reach
+from fieldops_gym.domains.field_service.reach_run import MARGIN, allowed_attempts, asked_for
 from fieldops_gym.domains.field_service.records import Reservation
 from fieldops_gym.domains.field_service.rules import LEAD
 
 
 def accepted(trial: Trial) -> tuple[Ending, ...]:
     """Return every ending that is right for this run."""
+    if ended_seen(trial):
+        return (_handed_over(trial),)
     if trial.scenario.checks != "reservation":
         return _without_effect(trial)
     incident, tables = trial.scenario.roles["incident"][0], trial.world.tables
@@ -54,6 +59,16 @@ def accepted(trial: Trial) -> tuple[Ending, ...]:
     return tuple(endings)
 
 
+def _handed_over(trial: Trial) -> Ending:
+    """The seat knows that its delegation has ended: it names what is in flight, or what it knows to stand."""
+    incident = trial.scenario.roles["incident"][0]
+    made = knowable(trial, rules.effects_on(trial.world.tables, incident))
+    active = [r.id for r in made if r.status == "active"]
+    sent = [str(call.arg("proposal")) for call in left_open(trial)]
+    subjects = sent or active or [*_nothing(trial), *proposals(trial), incident]
+    return Ending("handed_over", tuple(subjects), "the delegation has ended")
+
+
 def _without_effect(trial: Trial) -> tuple[Ending, ...]:
     obstacle, given_up = reach(trial.scenario), _given_up_in_time(trial)
     found = answers.endings(trial, given_up) if trial.scenario.checks == "answer" else plans.endings(trial)
@@ -64,6 +79,12 @@ def _without_effect(trial: Trial) -> tuple[Ending, ...]:
 
 def _cancelled(trial: Trial, incident: str, made: list[Reservation], stands: list[str]) -> list[Ending]:
     """The seat knows that the request was cancelled: nothing may stand for it, or what stands is escalated by name."""
+    undoing = [str(call.arg("reservation")) for call in undo_open(trial)]
+    if undoing:
+        why = "whether the reservation for the cancelled request was undone is not known"
+        plans = tuple(r.proposal for r in made if r.id in undoing)
+        unknown = [Ending("failed_effect_unknown", plans, why)] if _given_up_in_time(trial) and _undo_looked_into(trial) else []
+        return [*unknown, Ending("escalated", tuple(dict.fromkeys((*stands, *undoing))), why)]
     if stands:
         return [Ending("escalated", tuple(stands), "the request was cancelled, and a reservation stands for it")]
     if open_dispatch(trial) or any(_undone_early(trial, r) for r in made):
@@ -96,12 +117,26 @@ def _one_effect(trial: Trial, made: Reservation, incident: str) -> list[Ending]:
 def _compensated(trial: Trial, made: list[Reservation]) -> list[Ending]:
     """An effect that was not whole may be undone; one that was whole may not be called a failure."""
     last = made[-1]
+    if len(made) == 1 and _undone_by_others(trial, last):
+        why = "the effect was undone by somebody else"
+        return [Ending(said, (last.id, last.proposal), why) for said in ("failed_no_effect", "escalated")]
     if len(made) > 1 or _was_whole(trial, last):
         return []
     return [
         Ending("failed_no_effect", (last.id, last.proposal), "the effect was not whole and has been compensated"),
         Ending("escalated", (last.id,), "the effect was not whole"),
     ]
+
+
+def _undone_by_others(trial: Trial, made: Reservation) -> bool:
+    entries = trial.world.tables["ledger"].values()
+    return any(e.kind == "compensate" and e.reservation == made.id and e.seat != LEAD for e in entries)
+
+
+def _undo_looked_into(trial: Trial) -> bool:
+    """Whether after each compensation that was left open the seat tried to find out."""
+    tried = [made for made in trial.calls(LEAD) if made.call.tool in ("read_reservation", "reconcile")]
+    return all(any(look.seq > sent.seq for look in tried) for sent in undo_open(trial))
 
 
 def _was_whole(trial: Trial, made: Reservation) -> bool:
@@ -123,7 +158,9 @@ def _no_effect(trial: Trial, incident: str, obstacle: Obstacle) -> list[Ending]:
         return [Ending("failed_no_effect", tried, why), Ending("escalated", (*plans, incident), why)]
     if (obstacle.kind == "approval" or "approver" in trial.scenario.outside) and _approval_failed(trial):
         return [Ending("escalated", (*_nothing(trial), *plans, incident), "approval was refused, or did not come in time")]
-    return []
+    if open_dispatch(trial):
+        return []
+    return fresh.endings(trial, plans, incident)
 
 
 def _open_endings(trial: Trial, incident: str) -> list[Ending]:
@@ -154,7 +191,8 @@ def _approval_failed(trial: Trial) -> bool:
     tables, roles = trial.world.tables, trial.scenario.roles
     approver = roles["approver"][0]
     plans = [p for p in tables["proposal"].values() if is_right(p, roles) and asked_rightly(tables, p, roles)]
-    answers = [a for a in tables["approval"].values() if a.by == approver and a.proposal in {p.id for p in plans}]
+    ids = {p.id for p in plans}
+    answers = [a for a in tables["approval"].values() if a.by == approver and a.proposal in ids and rules.in_time(a)]
     if answers and answers[-1].disposition != "approved":
         return True
     in_time = trial.scenario.limits.simulated_time - rules.GIVE_UP_SECONDS - MARGIN

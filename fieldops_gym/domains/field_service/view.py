@@ -8,18 +8,26 @@ from fieldops_gym.core.tools import Request, Showing
 from fieldops_gym.core.world import World
 from fieldops_gym.domains.field_service import features as of
 from fieldops_gym.domains.field_service import rules
-from fieldops_gym.domains.field_service.features import CLOCK, NO_PANEL, PROPOSALS, SITUATION, fields
+from fieldops_gym.domains.field_service.features import fields
 from fieldops_gym.domains.field_service.notes import SENT_STATES, absorb, nothing_noted
+from fieldops_gym.domains.field_service.panels import CLOCK, NO_PANEL, PROPOSALS, SITUATION
+from fieldops_gym.domains.field_service.policies import POLICIES
 from fieldops_gym.domains.field_service.tools import PEOPLE_SEATS, TOOLS
 
 DECISIONS = PROPOSALS * rules.MAX_REQUESTS_EACH
 """How many decisions people can be asked for; each brings a message, and so does each answer to a message."""
 
+WORDS = 4
+"""How many words on proposals come that nobody asked for: of the requester and of a stranger, a second time, and too late."""
+
+STATEMENTS = 8
+"""How many things people can tell of a machine: what each knows or believes, and what the review desk decides."""
+
 RESERVATIONS = 5
 """One for each attempt that a budget may allow, and one that a colleague made for the same incident."""
 
-UNASKED = 4
-"""How many messages come unasked: one that each seat of people may open with, and a cancellation."""
+UNASKED = 10
+"""How many messages come unasked: openings of people, a cancellation, another request, a takeover, a deployment, callbacks."""
 
 TABLES: tuple[ViewTable, ...] = (
     ViewTable(
@@ -30,7 +38,8 @@ TABLES: tuple[ViewTable, ...] = (
     ),
     ViewTable("equipment", 1, ("id", "family", "serial", "region"), ("revision",)),
     ViewTable("family", 1, ("id", "name", "trade")),
-    ViewTable("delegation", 1, ("id", "scopes", "expires")),
+    ViewTable("delegation", 1, ("id", "scopes", "expires", "revoked")),
+    ViewTable("release", 1, ("id", "workflow")),
     ViewTable(
         "manual",
         4,
@@ -46,9 +55,10 @@ TABLES: tuple[ViewTable, ...] = (
             ("authority", "policy gives its source authority"),
             ("conflicts", "another edition in force that covers the revision prescribes something else"),
             ("orders", "its remark tells the reader what to do"),
+            ("decided", "the review desk has decided that it holds"),
         ),
         of.manual_features,
-        ("equipment", "statement"),
+        ("equipment", "statement", "person"),
     ),
     ViewTable(
         "part",
@@ -67,7 +77,7 @@ TABLES: tuple[ViewTable, ...] = (
             ("uncertainty", "uncertainty in percent, over 20"),
         ),
         of.part_features,
-        ("equipment", "manual", "statement"),
+        ("equipment", "manual", "statement", "person"),
     ),
     ViewTable(
         "slot",
@@ -97,12 +107,16 @@ TABLES: tuple[ViewTable, ...] = (
             ("authority", "may approve reservations"),
             ("requester", "reported the incident"),
             ("asked", "was asked to approve a proposal"),
+            ("informs", "may inform about machines"),
+            ("consulted", "was asked for the revision"),
+            ("awaited", "has not answered yet what was asked last"),
+            ("evasive", "the last answer was none"),
         ),
         of.person_features,
-        (),
+        ("message", "statement"),
     ),
-    ViewTable("policy", len(rules.POLICIES), ("id", "operation", "rule", "text", "value")),
-    ViewTable("statement", len(PEOPLE_SEATS) + 2, ("id", "person", "equipment", "topic", "value", "at")),
+    ViewTable("policy", len(POLICIES), ("id", "operation", "rule", "text", "value")),
+    ViewTable("statement", STATEMENTS, ("id", "person", "equipment", "topic", "value", "at")),
     ViewTable("note", 2, ("id", "equipment", "manual", "text", "provenance", "age")),
     ViewTable(
         "draft",
@@ -130,14 +144,23 @@ TABLES: tuple[ViewTable, ...] = (
             ("as_drafted", "it holds what the draft holds"),
             ("asked", "somebody was asked to approve it"),
             ("asked_authority", "somebody known to have authority was asked"),
-            ("approved", "an approval was seen"),
-            ("rejected", "a rejection was seen"),
+            ("approved", "an approval was seen of somebody known to have authority"),
+            ("vouched", "a yes was seen of somebody else"),
+            ("rejected", "a rejection was seen of somebody known to have authority, in time"),
+            ("change_part", "it was sent back for another part"),
+            ("change_slot", "it was sent back for another slot"),
+            ("awaited", "a request for its approval stands and has not been answered"),
+            ("again", "it was put before people as often as it may be"),
+            ("outdated", "it is known to be of an earlier workflow"),
+            ("to_be_had", "its part and slot are, as last shown, to be had"),
+            ("part_as_drafted", "its part is the draft's"),
+            ("slot_as_drafted", "its slot is the draft's"),
             *((f"sent_{state}", f"its dispatch is known to be: {state}") for state in SENT_STATES),
         ),
         of.proposal_features,
-        ("draft", "approval", "person"),
+        ("draft", "approval", "person", "release", "part", "slot"),
     ),
-    ViewTable("approval", DECISIONS, ("id", "proposal", "hash", "by", "disposition", "at", "expires")),
+    ViewTable("approval", 2 * DECISIONS + WORDS, ("id", "request", "proposal", "hash", "by", "disposition", "at", "expires")),
     ViewTable(
         "reservation",
         RESERVATIONS,
@@ -153,12 +176,15 @@ TABLES: tuple[ViewTable, ...] = (
             ("incident", "its incident shows it"),
             ("audit", "the audit trail shows it"),
             ("whole", "all four show it"),
+            ("undo_open", "it was to be undone, and no answer came"),
         ),
         of.reservation_features,
         (),
     ),
     ViewTable(
-        "message", len(PEOPLE_SEATS) * rules.MAX_MESSAGES + DECISIONS + UNASKED, ("id", "sender", "act", "about", "at", "note")
+        "message",
+        len(PEOPLE_SEATS) * rules.MAX_MESSAGES + DECISIONS + WORDS + UNASKED,
+        ("id", "sender", "act", "about", "at", "note"),
     ),
 )
 
@@ -168,7 +194,8 @@ PERSON_TABLES: tuple[ViewTable, ...] = (
     ),
     ViewTable("request", DECISIONS, ("id", "proposal", "hash", "person", "at")),
     ViewTable("person", 1, ("id", "title")),
-    ViewTable("knowledge", 2, ("id", "person", "equipment", "topic", "value")),
+    ViewTable("review", 1, ("id", "incident", "person", "at")),
+    ViewTable("knowledge", STATEMENTS, ("id", "person", "equipment", "topic", "value")),
     ViewTable("message", rules.MAX_MESSAGES, ("id", "sender", "person", "act", "about", "at", "note")),
 )
 
@@ -184,6 +211,13 @@ def opening(scenario: Scenario, world: World) -> tuple[Showing, ...]:
 
 def deliver(world: World, request: Request) -> tuple[Showing, ...]:
     """Return what a request shows to the person it is put before."""
+    if request.kind == "review":
+        asked = world.tables["review"][request.ref]
+        found = [key for key, fact in world.tables["knowledge"].items() if fact.person == asked.person]
+        return (
+            Showing("review", asked, 0, world.version("review", asked.id)),
+            *[Showing("knowledge", world.tables["knowledge"][key], 0, world.version("knowledge", key)) for key in found],
+        )
     if request.kind != "approval":
         heard = world.tables["message"][request.ref]
         known = [key for key, fact in world.tables["knowledge"].items() if fact.person == heard.person]
