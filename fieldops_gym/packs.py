@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
+
+import yaml
 
 from fieldops_gym.core.cards import Card, CardError, Pack, load_pack
 from fieldops_gym.core.domain import Domain
@@ -25,9 +29,9 @@ def shipped_tasks() -> Path:
 
 
 def load_tasks(tasks: str | Path | None = None, domain: str = "field_service") -> Pack:
-    """Read and check a pack for a domain. Raises `CardError` that names the card, the field and the reason."""
+    """Read and check a pack for a domain. Raises `CardError` that names the file, the card, the field and the reason."""
     directory = Path(tasks) if tasks is not None else shipped_tasks() / domain
-    pack = load_pack(directory)
+    pack = _read(directory)
     problems = [
         problem
         for card_problems in (check(pack, name, DOMAINS[domain]) for name in sorted(pack.cards))
@@ -35,8 +39,49 @@ def load_tasks(tasks: str | Path | None = None, domain: str = "field_service") -
     ]
     problems = fault_problems(pack, DOMAINS[domain]) + problems
     if problems:
-        raise CardError("\n".join(problems))
+        files = _files(directory)
+        raise CardError("\n".join(_placed(problem, files) for problem in problems))
     return pack
+
+
+def _read(directory: Path) -> Pack:
+    try:
+        return load_pack(directory)
+    except CardError as error:
+        raise CardError(_placed(str(error), _files(directory))) from error
+    except UnicodeDecodeError as error:
+        # The error does not say where the bytes came from.
+        name = next(path.relative_to(directory).as_posix() for path in sorted(directory.rglob("*.yaml")) if not _text(path))
+        raise CardError(f"{name}: (the whole file): it should be UTF-8, byte {error.start} is not: {error.reason}") from error
+
+
+def _text(path: Path) -> bool:
+    try:
+        path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _files(directory: Path) -> Mapping[str, str]:
+    """Return the file of each card and contract, by `card 'ID'` and `contract 'ID'`; what cannot be read is left out."""
+    found = {}
+    for path in sorted(directory.rglob("*.yaml")) if directory.is_dir() else ():
+        try:
+            data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (yaml.YAMLError, ValueError):
+            continue
+        if isinstance(data, dict):
+            kind = "contract" if path.name == "contract.yaml" else "card"
+            found[f"{kind} '{data.get('id')}'"] = path.relative_to(directory).as_posix()
+    return found
+
+
+def _placed(problem: str, files: Mapping[str, str]) -> str:
+    """Put the file before a problem that names a card, or the contract that is at fault."""
+    named = re.match(r"(?:card '.*?': )?(contract '.*?'): |(card '.*?'): ", problem)
+    file = files.get(named[1] or named[2]) if named else None
+    return problem if file is None else f"{file}: {problem}"
 
 
 def fault_problems(pack: Pack, domain: Domain) -> list[str]:
@@ -99,12 +144,19 @@ def use_problems(pack: Pack, card: Card, variant: str) -> list[str]:
     return []
 
 
+def _domain_problems(card: Card, domain: Domain) -> list[str]:
+    try:
+        return domain.check_card(card)
+    except Exception as error:  # a card may hold anything, and its author is to be told what, by one line
+        return [f"its setup, items, frame or requests cannot be read: {type(error).__name__}: {error}"]
+
+
 def check(pack: Pack, name: str, domain: Domain) -> list[str]:
     """Return what is wrong with one card beyond its form: setup, roles, tools, invariants, frame, evidence paths."""
     card, known = pack.cards[name], {invariant.id for invariant in invariants_of(domain)}
     contract = pack.contracts[card.contract]
     tools = domain.tools[domain.lead]
-    problems = domain.check_card(card)
+    problems = _domain_problems(card, domain)
     problems += [f"contract '{contract.id}': tools: there is no tool '{tool}'" for tool in contract.tools if tool not in tools]
     problems += [f"hidden.invariants: there is no invariant '{i}'" for i in card.hidden.invariants if i not in known]
     for table, selector in card.hidden.frame.items():

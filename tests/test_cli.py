@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import Result
 from typer.testing import CliRunner
 
 from fieldops_gym.cli import app
-from fieldops_gym.core.cards import Pack
+from fieldops_gym.core.cards import Card, Pack, content_hash
 from fieldops_gym.core.judging import GraderError
 from fieldops_gym.evaluation import read_rows, runner
+from fieldops_gym.packs import shipped_tasks
 from tests.support import VARIANTS
 
 ENV = "FieldOps-Effect-v0"
@@ -94,6 +97,46 @@ def test_a_wrong_command_says_what_would_be_right(args: tuple[str, ...], says: s
     assert result.stdout == ""
     if result.stderr.startswith("fieldops:"):
         assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "was", "becomes", "says"),
+    [
+        ("effect/x-01.yaml", "segment: approval-required effect", "segment: easy", "segment: Input should be 'read-only'"),
+        ("effect/x-01.yaml", "contract: effect", "contract: other", "card 'X-01': contract: there is no contract 'other'"),
+        ("effect/x-02.yaml", "lost", "l\xf6st", "(the whole file): it should be UTF-8, byte"),
+        ("effect/x-03.yaml", "claim:", "claim: [", "not YAML: "),
+        ("effect/contract.yaml", "fallback: ", "fallback: x", "contract 'effect': fallback: there is no disposition 'x"),
+        ("splits.yaml", "split: train", "split: exam", "row 1: split: Input should be 'train'"),
+    ],
+)
+def test_a_bad_card_is_refused_with_its_file_field_and_reason(
+    name: str, was: str, becomes: str, says: str, tmp_path: Path
+) -> None:
+    tasks = Path(shutil.copytree(shipped_tasks() / "field_service", tmp_path / "tasks"))
+    text = (tasks / name).read_text(encoding="utf-8")
+    assert was in text
+    (tasks / name).write_bytes(text.replace(was, becomes).encode("latin-1"))
+    for result in (play("agents.reference:Reference", "--tasks", str(tasks)), invoke("list", "--tasks", str(tasks))):
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"fieldops: {name}: ")
+        assert says in result.stderr
+        assert "Traceback" not in result.output
+
+
+def test_a_cards_text_that_cannot_be_read_is_no_crash(tmp_path: Path) -> None:
+    tasks = Path(shutil.copytree(shipped_tasks() / "field_service", tmp_path / "tasks"))
+    path = tasks / "effect" / "x-01.yaml"
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    data["requests"][0] = "Mend {"
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    rows = yaml.safe_load((tasks / "splits.yaml").read_text(encoding="utf-8"))
+    rows[0]["content"] = content_hash(Card.model_validate(data))
+    (tasks / "splits.yaml").write_text(yaml.safe_dump(rows), encoding="utf-8")
+    result = play("agents.reference:Reference", "--tasks", str(tasks))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("fieldops: effect/x-01.yaml: card 'X-01': ")
+    assert "Single '{'" in result.stderr
 
 
 def test_out_keeps_results_that_a_second_run_does_not_touch(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from fieldops_gym.evaluation.results import ResultsError, read_rows, trace_name
 from fieldops_gym.evaluation.runner import TrialRun, agent_seed, plan_trials, run, run_trial, settings_for
 from fieldops_gym.evaluation.summary import Failure, Report, Tally, by_card, by_segment, tally
 from fieldops_gym.evaluation.traces import Trace, TraceError, read_trace
-from fieldops_gym.evaluation.trials import Digests, RunSettings, TrialPlan, TrialRow, TrialStatus
+from fieldops_gym.evaluation.trials import Digests, RunSettings, TrialPlan, TrialRow, TrialStatus, trial_id
 
 __all__ = [
     "Agent",
@@ -49,4 +49,5 @@ __all__ = [
     "settings_for",
     "tally",
     "trace_name",
+    "trial_id",
 ]

@@ -27,7 +27,7 @@ from fieldops_gym.evaluation.evidence import Breach, breaches
 from fieldops_gym.evaluation.results import ResultsDir, ResultsError
 from fieldops_gym.evaluation.summary import FailureKey, Report, failure_key, failures
 from fieldops_gym.evaluation.traces import Trace, trace_of
-from fieldops_gym.evaluation.trials import RunSettings, TrialPlan, TrialRow, TrialStatus, row_of
+from fieldops_gym.evaluation.trials import RunSettings, TrialPlan, TrialRow, TrialStatus, row_of, trial_id
 from fieldops_gym.graders import grade
 from fieldops_gym.registry import row_of as env_row
 
@@ -76,7 +76,7 @@ def plan_trials(settings: RunSettings, pack: Pack) -> tuple[TrialPlan, ...]:
         for number in range(settings.seeds):
             variant = variants[number % len(variants)]
             coordinates = Coordinates(name, variant, evaluation_seeds(number), settings.overrides)
-            plans.append(TrialPlan(f"{name}.{variant}.{number:04}", card.segment, coordinates))
+            plans.append(TrialPlan(trial_id(settings.pack, name, variant, number), card.segment, coordinates))
     return tuple(plans)
 
 

@@ -15,7 +15,9 @@ from fieldops_gym.core.scenario import Coordinates
 from fieldops_gym.core.streams import Seeds
 from fieldops_gym.registry import EnvRow
 
-FORMAT = "fieldops-results/1"
+FORMAT = "fieldops-results/2"
+PACK_DIGITS = 8
+"""Hex digits of the pack's digest that a trial id begins with."""
 
 
 class TrialStatus(StrEnum):
@@ -27,7 +29,7 @@ class TrialStatus(StrEnum):
 
 
 class TrialPlan(NamedTuple):
-    """A trial to be run: its id (author id of the card, variant, seed number), segment and coordinates."""
+    """A trial to be run: its id (see `trial_id`), segment and coordinates."""
 
     trial: str
     segment: str
@@ -100,6 +102,14 @@ class TrialRow(NamedTuple):
         fields |= {"seeds": Seeds(**given["seeds"]), "status": TrialStatus(given["status"])}
         fields["digests"] = None if given["digests"] is None else Digests(**given["digests"])
         return cls(**fields)
+
+
+def trial_id(pack: str, card: str, variant: str, number: int) -> str:
+    """Return a trial's id: the first digits of the pack's digest, the card's author id, the variant, the seed number.
+
+    So trials of two packs never have the same id, even where cards, variants and seeds have the same names.
+    """
+    return f"{pack[:PACK_DIGITS]}.{card}.{variant}.{number:04}"
 
 
 def outcome_of(status: TrialStatus, grade: Grade | None) -> str:

@@ -125,7 +125,7 @@ def test_an_agents_error_is_told_with_its_place(pack: Pack) -> None:
 def test_three_hundred_failures_stay_readable(pack: Pack) -> None:
     text = text_of(run_with(pack, SkipApproval, 100))
     assert len(text.splitlines()) < 100
-    assert "X-01:whole  50 of 50 trials, for example X-01.whole.0000" in text
+    assert f"X-01:whole  50 of 50 trials, for example {pack.digest[:8]}.X-01.whole.0000" in text
 
 
 def test_a_limit_shows_every_variant_before_a_second_kind_of_any(pack: Pack) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,14 +15,15 @@ import pytest
 from agents.random_agent import RandomAgent
 from agents.reference import Reference
 from agents.shortcuts import FreshKeyRetry
-from fieldops_gym import Coordinates, Step, ToolCall, replay
+from fieldops_gym import Coordinates, Step, ToolCall, load_tasks, replay
 from fieldops_gym.core.calls import Foreign
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.world import tables_digest
-from fieldops_gym.evaluation import ResultsError, TraceError, by_card, by_segment, read_rows, read_trace, trace_name
+from fieldops_gym.evaluation import ResultsError, TraceError, by_card, by_segment, read_rows, read_trace, trace_name, trial_id
 from fieldops_gym.evaluation.results import ResultsDir
 from fieldops_gym.evaluation.summary import failures
+from fieldops_gym.packs import shipped_tasks
 from tests.evaluation.support import ENV, Garbage, RaisesInAct, contents, run_with
 
 SEEDS = 6
@@ -78,7 +81,7 @@ def test_a_trace_is_anchored_and_replays_to_the_same_digests(mixed: Path, domain
 
 
 def test_a_trace_names_every_event_in_order_and_ends_with_the_grade(mixed: Path, pack: Pack) -> None:
-    path = mixed / "traces" / trace_name("X-02.timeout.0001")
+    path = mixed / "traces" / trace_name(trial_id(pack.digest, "X-02", "timeout", 1))
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert lines[0]["line"] == "header"
     assert lines[0]["pack"] == pack.digest
@@ -181,21 +184,22 @@ def test_a_spoilt_line_or_trace_is_named(mixed: Path, pack: Pack, tmp_path: Path
     with pytest.raises(ResultsError, match="line 2 is not a result"):
         read_rows(spoilt)
     spoilt.write_bytes(lines[0] + lines[1][:-5])
-    assert [row.trial for row in read_rows(spoilt)] == ["X-01.whole.0000"]
-    trace = (mixed / "traces" / trace_name("X-01.whole.0000")).read_bytes().splitlines(keepends=True)
+    first = trial_id(pack.digest, "X-01", "whole", 0)
+    assert [row.trial for row in read_rows(spoilt)] == [first]
+    trace = (mixed / "traces" / trace_name(first)).read_bytes().splitlines(keepends=True)
     (tmp_path / "cut.jsonl").write_bytes(b"".join(trace[:-1]))
     with pytest.raises(TraceError, match="not a whole trace"):
         read_trace(tmp_path / "cut.jsonl")
     store = ResultsDir(tmp_path, ())
-    with pytest.raises(ResultsError, match=r"X-01\.whole\.0000"):
-        store.trace("X-01.whole.0000")
+    with pytest.raises(ResultsError, match=re.escape(first)):
+        store.trace(first)
 
 
 def test_a_result_out_of_its_place_is_refused(mixed: Path, pack: Pack, tmp_path: Path) -> None:
     lines = (mixed / "results.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "run.json").write_bytes((mixed / "run.json").read_bytes())
     (tmp_path / "results.jsonl").write_bytes(lines[1] + lines[0])
-    with pytest.raises(ResultsError, match=r"line 1 is of trial 'X-01\.partial\.0001'"):
+    with pytest.raises(ResultsError, match=r"line 1 is of trial '[0-9a-f]{8}\.X-01\.partial\.0001'"):
         run_with(pack, FreshKeyRetry, SEEDS, tmp_path, resume=True)
 
 
@@ -206,3 +210,31 @@ def test_a_traces_name_stays_within_its_directory() -> None:
         assert Path(name).name == name
         assert not set(name) & set("/\\:")
     assert trace_name("a/b") != trace_name("a_b")
+
+
+def test_packs_that_differ_in_one_byte_have_no_trial_in_common(pack: Pack, tmp_path: Path) -> None:
+    tasks = Path(shutil.copytree(shipped_tasks() / "field_service", tmp_path / "tasks"))
+    same = load_tasks(tasks)
+    path = tasks / "effect" / "x-01.yaml"
+    path.write_bytes(path.read_bytes() + b" ")
+    other = load_tasks(tasks)
+    ids = [{row.trial for row in run_with(each, Reference, 1).rows} for each in (pack, same, other)]
+    assert len(ids[0]) == 3
+    assert ids[0] == ids[1]
+    assert ids[0].isdisjoint(ids[2])
+    assert {trial.partition(".")[0] for trial in ids[2]} == {other.digest[:8]}
+
+
+def test_a_run_is_not_gone_on_with_under_other_tasks(mixed: Path, pack: Pack) -> None:
+    before = contents(mixed)
+    with pytest.raises(ResultsError, match=f"has pack '{pack.digest}', this one 'f{{64}}'; give another directory"):
+        run_with(pack._replace(digest="f" * 64), FreshKeyRetry, SEEDS, mixed, resume=True)
+    assert contents(mixed) == before
+
+
+def test_every_kept_result_names_its_pack_in_id_line_and_file(mixed: Path, pack: Pack) -> None:
+    for row in read_rows(mixed / "results.jsonl"):
+        assert row.digests is not None
+        assert row.digests.pack == pack.digest
+        assert row.trial.startswith(f"{pack.digest[:8]}.{row.card}.{row.variant}.")
+        assert (mixed / "traces" / f"{row.trial}.jsonl").is_file()
