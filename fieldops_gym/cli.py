@@ -21,6 +21,7 @@ from rich.text import Text
 from fieldops_gym.core.cards import CardError, Pack
 from fieldops_gym.core.overrides import Overrides, merge
 from fieldops_gym.evaluation import (
+    AccessLogError,
     AgentLoadError,
     Report,
     ResultsError,
@@ -94,6 +95,9 @@ def run_command(
     tasks: Tasks = None,
     out: Annotated[Path | None, typer.Option(help="Keep results and traces in this directory.", metavar="DIR")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that DIR holds.")] = False,
+    access_log: Annotated[
+        Path | None, typer.Option(help="Append a line to FILE: which held-out cards this run opens.", metavar="FILE")
+    ] = None,
     failures: Annotated[int, typer.Option(help="Kinds of failure to show; 0 for all.", min=0, metavar="N")] = 10,
 ) -> None:
     """Run an agent on the cards of an environment and say what failed, and why.
@@ -112,8 +116,8 @@ def run_command(
         source = load_agent(agent)
         chosen = None if cards is None else tuple(name.strip() for name in cards.split(","))
         settings = settings_for(row.id, source.name, pack, chosen, split.value, seeds, overrides)
-        report = _watched(settings, pack, source, out, resume)
-    except (AgentLoadError, CardError, ResultsError, OSError) as error:
+        report = _watched(settings, pack, source, out, resume, access_log)
+    except (AccessLogError, AgentLoadError, CardError, ResultsError, OSError) as error:
         _refuse(str(error))
     except KeyboardInterrupt:
         kept = "nothing was kept" if out is None else f"go on with --out {out} --resume"
@@ -169,13 +173,15 @@ def main() -> None:
     app()
 
 
-def _watched(settings: RunSettings, pack: Pack, agent: AgentSource, out: Path | None, resume: bool) -> Report:
+def _watched(
+    settings: RunSettings, pack: Pack, agent: AgentSource, out: Path | None, resume: bool, access_log: Path | None
+) -> Report:
     """Run with a progress bar on standard error, if that is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("trials", total=len(settings.cards) * settings.seeds)
-        return run(settings, pack, agent, out, resume, lambda _: progress.advance(task))
+        return run(settings, pack, agent, out, resume, lambda _: progress.advance(task), access_log)
 
 
 def _pack(row: EnvRow, tasks: Path | None) -> Pack:

@@ -10,6 +10,7 @@ print(by_card(report.rows))
 
 from __future__ import annotations
 
+from fieldops_gym.evaluation.access import Access, AccessLogError, check_access_log, read_accesses, record_access
 from fieldops_gym.evaluation.agents import Agent, AgentLoadError, AgentSource, load_agent
 from fieldops_gym.evaluation.evidence import Breach, Cited, breaches
 from fieldops_gym.evaluation.results import ResultsError, read_rows, trace_name
@@ -19,6 +20,8 @@ from fieldops_gym.evaluation.traces import Trace, TraceError, read_trace
 from fieldops_gym.evaluation.trials import Digests, RunSettings, TrialPlan, TrialRow, TrialStatus, trial_id
 
 __all__ = [
+    "Access",
+    "AccessLogError",
     "Agent",
     "AgentLoadError",
     "AgentSource",
@@ -40,10 +43,13 @@ __all__ = [
     "breaches",
     "by_card",
     "by_segment",
+    "check_access_log",
     "load_agent",
     "plan_trials",
+    "read_accesses",
     "read_rows",
     "read_trace",
+    "record_access",
     "run",
     "run_trial",
     "settings_for",

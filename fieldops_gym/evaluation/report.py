@@ -58,6 +58,8 @@ def _title(report: Report) -> Text:
     title.append(f"\nfamily {settings.family}, {which}: {cards} x {seeds}", style="not bold dim")
     if faults:
         title.append(f", with fault {', '.join(faults)}", style="not bold dim")
+    if settings.held_out:
+        title.append(f"\nheld-out cards opened: {', '.join(settings.held_out)}", style="not bold yellow")
     return title
 
 

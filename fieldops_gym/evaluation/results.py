@@ -32,10 +32,10 @@ def read_rows(path: Path) -> tuple[TrialRow, ...]:
 
 
 class ResultsDir:
-    """A directory of results that a run writes to. `rows` are those it held when it was opened."""
+    """A directory of results that a run writes to. `rows` are those it held when it was opened, `resumed` if it held a run."""
 
     def __init__(self, directory: Path, rows: tuple[TrialRow, ...]) -> None:
-        self.directory, self.rows = directory, rows
+        self.directory, self.rows, self.resumed = directory, rows, False
         self.results, self.traces = directory / "results.jsonl", directory / "traces"
 
     @classmethod
@@ -54,7 +54,8 @@ class ResultsDir:
             rows = _recover(directory / "results.jsonl")
         store = cls(directory, rows)
         store.traces.mkdir(parents=True, exist_ok=True)
-        if not header.exists():
+        store.resumed = header.exists()
+        if not store.resumed:
             _write_whole(header, json.dumps(plain(settings), indent=2) + "\n")
         return store
 

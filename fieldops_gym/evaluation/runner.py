@@ -22,6 +22,7 @@ from fieldops_gym.core.overrides import Overrides
 from fieldops_gym.core.scenario import Coordinates
 from fieldops_gym.core.streams import Seeds, Stream, evaluation_seeds
 from fieldops_gym.domains import DOMAINS
+from fieldops_gym.evaluation.access import check_access_log, held_out_cards, record_access
 from fieldops_gym.evaluation.agents import Agent, AgentSource
 from fieldops_gym.evaluation.evidence import Breach, breaches
 from fieldops_gym.evaluation.results import ResultsDir, ResultsError
@@ -64,7 +65,7 @@ def settings_for(
     """
     row = env_row(env_id)
     chosen = tuple(card.id for card in pack.select(row.family, split, cards))
-    return RunSettings.of(row, agent, "named" if cards is not None else split, chosen, seeds, overrides, pack.digest)
+    return RunSettings.of(row, agent, "named" if cards is not None else split, chosen, seeds, overrides, pack)
 
 
 def plan_trials(settings: RunSettings, pack: Pack) -> tuple[TrialPlan, ...]:
@@ -108,14 +109,22 @@ def run(
     out: Path | None = None,
     resume: bool = False,
     watch: Callable[[TrialRow], None] | None = None,
+    access_log: Path | None = None,
 ) -> Report:
     """Run every trial in order and return the report. `watch` is called with each result, those of a resumed run first.
 
-    With `out`, each trial leaves a trace and a line of results there; without, nothing is written. Raises `ResultsError`
-    when `out` holds something else, or a run that `resume` does not allow to go on.
+    With `out`, each trial leaves a trace and a line of results there; without, nothing is written. With `access_log`, a line
+    that says which held-out cards the run opens is appended to that file before the first trial. Raises `ResultsError`
+    when `out` holds something else, or a run that `resume` does not allow to go on, or when the settings are of another
+    pack, and `AccessLogError` when the log cannot be used.
     """
+    _check_fit(settings, pack)
     plans = plan_trials(settings, pack)
+    if access_log is not None:
+        check_access_log(access_log)
     store = None if out is None else ResultsDir.open(out, settings, resume)
+    if access_log is not None:
+        record_access(access_log, settings, resumed=store is not None and store.resumed)
     rows = list(_resumed(store, plans))
     examples: dict[FailureKey, tuple[Breach, ...]] = {}
     for row in rows:
@@ -129,6 +138,16 @@ def run(
         if watch is not None:
             watch(row)
     return Report(settings, tuple(rows), failures(rows, examples), out)
+
+
+def _check_fit(settings: RunSettings, pack: Pack) -> None:
+    """Refuse settings that would label results wrongly: with the digest or the held-out cards of other tasks."""
+    opened = held_out_cards(pack, settings.cards)
+    if (settings.pack, settings.held_out) != (pack.digest, opened):
+        raise ResultsError(
+            f"settings: they have pack '{settings.pack}' and held-out cards {list(settings.held_out)}, the tasks given have "
+            f"'{pack.digest}' and {list(opened)}; make the settings by settings_for(...) with the same tasks"
+        )
 
 
 def _record(

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 from fieldops_gym import __version__
 from fieldops_gym.core.canonical import plain
+from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.judging import Grade, Judged, Outcome, Severity
 from fieldops_gym.core.overrides import Overrides
 from fieldops_gym.core.scenario import Coordinates
 from fieldops_gym.core.streams import Seeds
+from fieldops_gym.evaluation.access import held_out_cards
 from fieldops_gym.registry import EnvRow
 
 FORMAT = "fieldops-results/2"
@@ -37,7 +39,10 @@ class TrialPlan(NamedTuple):
 
 
 class RunSettings(NamedTuple):
-    """What decides every result of a run but the agent's code. `pack` is the digest of the tasks, `cards` author ids."""
+    """What decides every result of a run but the agent's code. `pack` is the digest of the tasks, `cards` author ids.
+
+    `held_out` are those of the cards that are held out, and so were opened by this run.
+    """
 
     format: str
     version: str
@@ -47,16 +52,20 @@ class RunSettings(NamedTuple):
     agent: str
     split: str
     cards: tuple[str, ...]
+    held_out: tuple[str, ...]
     seeds: int
     overrides: Overrides
     pack: str
 
     @classmethod
     def of(
-        cls, row: EnvRow, agent: str, split: str, cards: tuple[str, ...], seeds: int, overrides: Overrides, pack: str
+        cls, row: EnvRow, agent: str, split: str, cards: tuple[str, ...], seeds: int, overrides: Overrides, pack: Pack
     ) -> RunSettings:
         """Return settings for an environment, with this package's version."""
-        return cls(FORMAT, __version__, row.id, row.domain, row.family, agent, split, cards, seeds, overrides, pack)
+        held_out = held_out_cards(pack, cards)
+        return cls(
+            FORMAT, __version__, row.id, row.domain, row.family, agent, split, cards, held_out, seeds, overrides, pack.digest
+        )
 
 
 class Digests(NamedTuple):
