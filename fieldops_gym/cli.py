@@ -1,4 +1,4 @@
-"""The command line: `fieldops list`, `run`, `show` and `docs`.
+"""The command line: `fieldops list`, `run`, `show`, `docs` and `retire`.
 
 Exit status: 0 when the command worked, however bad the agent; 1 when a trial could not be judged; 2 when the command itself,
 or a file that it was given, is wrong; 130 when it was interrupted.
@@ -25,11 +25,13 @@ from fieldops_gym.evaluation import (
     AgentLoadError,
     Report,
     ResultsError,
+    RetireError,
     RunSettings,
     TraceError,
     TrialStatus,
     docs,
     load_agent,
+    retire,
     run,
     settings_for,
     show,
@@ -37,6 +39,7 @@ from fieldops_gym.evaluation import (
 from fieldops_gym.evaluation.agents import AgentSource
 from fieldops_gym.evaluation.report import render
 from fieldops_gym.evaluation.show_source import load
+from fieldops_gym.evaluation.trials import PACK_DIGITS
 from fieldops_gym.packs import load_tasks
 from fieldops_gym.registry import ENVIRONMENTS, EVERY_FAMILY, EnvRow, row_of
 
@@ -56,6 +59,7 @@ class Split(StrEnum):
     TRAIN = "train"
     DEVELOPMENT = "development"
     HELD_OUT = "held_out"
+    REGRESSION = "regression"
     ALL = "all"
 
 
@@ -114,7 +118,7 @@ def run_command(
         pack = _pack(row, tasks)
         overrides = _overrides(pack, fault or [])
         source = load_agent(agent)
-        chosen = None if cards is None else tuple(name.strip() for name in cards.split(","))
+        chosen = None if cards is None else _names(cards)
         settings = settings_for(row.id, source.name, pack, chosen, split.value, seeds, overrides)
         report = _watched(settings, pack, source, out, resume, access_log)
     except (AccessLogError, AgentLoadError, CardError, ResultsError, OSError) as error:
@@ -168,6 +172,24 @@ def docs_command(
         _refuse(str(error))
 
 
+@app.command("retire")
+def retire_command(
+    tasks: Annotated[Path, typer.Option(help="The directory of tasks whose splits.yaml is rewritten.", metavar="DIR")],
+    reason: Annotated[str, typer.Option(help="Why: one line, kept in the cards' rows.", metavar="TEXT")],
+    cards: Annotated[str | None, typer.Option(help="These held-out cards.", metavar="X-05,...")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All held-out cards.")] = False,
+) -> None:
+    """Turn held-out cards that have been used into regression cards: they measure nothing new any more."""
+    if (cards is None) != every:
+        _refuse("give either --cards X-05,... or --all")
+    try:
+        done = retire(tasks, None if cards is None else _names(cards), reason)
+    except (RetireError, CardError, OSError) as error:
+        _refuse(str(error))
+    typer.echo(f"{done.manifest}: {', '.join(done.cards)} read split regression now")
+    typer.echo(f"pack {done.before[:PACK_DIGITS]} is pack {done.after[:PACK_DIGITS]} now; results from before keep the former")
+
+
 def main() -> None:
     """Run the command line; the entry point of the `fieldops` script."""
     app()
@@ -196,6 +218,10 @@ def _overrides(pack: Pack, faults: list[str]) -> Overrides:
         if name not in pack.faults:
             _refuse(f"there is no fault '{name}'; there are {', '.join(sorted(pack.faults))}")
     return merge([{"faults": {"append": faults}}] if faults else [])
+
+
+def _names(cards: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in cards.split(","))
 
 
 def _table(*columns: str) -> Table:

@@ -31,7 +31,7 @@ def shipped_tasks() -> Path:
 def load_tasks(tasks: str | Path | None = None, domain: str = "field_service") -> Pack:
     """Read and check a pack for a domain. Raises `CardError` that names the file, the card, the field and the reason."""
     directory = Path(tasks) if tasks is not None else shipped_tasks() / domain
-    pack = _read(directory)
+    pack = read_pack(directory)
     problems = [
         problem
         for card_problems in (check(pack, name, DOMAINS[domain]) for name in sorted(pack.cards))
@@ -44,7 +44,8 @@ def load_tasks(tasks: str | Path | None = None, domain: str = "field_service") -
     return pack
 
 
-def _read(directory: Path) -> Pack:
+def read_pack(directory: Path) -> Pack:
+    """Read a pack, whatever its domain. Raises `CardError` that names the file, the field and the reason."""
     try:
         return load_pack(directory)
     except CardError as error:

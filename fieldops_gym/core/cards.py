@@ -123,10 +123,13 @@ class Card(_Strict):
 
 
 class Split(_Strict):
-    """One row of the split manifest: where a card lies and why, without answers."""
+    """One row of the split manifest: where a card lies and why, without answers.
+
+    'regression' holds cards that were held out until they had been used: they still show what broke, and measure no more.
+    """
 
     card: Name
-    split: Literal["train", "development", "held_out"]
+    split: Literal["train", "development", "held_out", "regression"]
     group: Name
     content: Name
     reason: str

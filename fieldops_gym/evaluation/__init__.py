@@ -14,6 +14,7 @@ from fieldops_gym.evaluation.access import Access, AccessLogError, check_access_
 from fieldops_gym.evaluation.agents import Agent, AgentLoadError, AgentSource, load_agent
 from fieldops_gym.evaluation.evidence import Breach, Cited, breaches
 from fieldops_gym.evaluation.results import ResultsError, read_rows, trace_name
+from fieldops_gym.evaluation.retire import Retired, RetireError, retire
 from fieldops_gym.evaluation.runner import TrialRun, agent_seed, plan_trials, run, run_trial, settings_for
 from fieldops_gym.evaluation.summary import Failure, Report, Tally, by_card, by_segment, tally
 from fieldops_gym.evaluation.traces import Trace, TraceError, read_trace
@@ -31,6 +32,8 @@ __all__ = [
     "Failure",
     "Report",
     "ResultsError",
+    "RetireError",
+    "Retired",
     "RunSettings",
     "Tally",
     "Trace",
@@ -50,6 +53,7 @@ __all__ = [
     "read_rows",
     "read_trace",
     "record_access",
+    "retire",
     "run",
     "run_trial",
     "settings_for",
