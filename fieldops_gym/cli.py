@@ -1,7 +1,7 @@
-"""The command line: `fieldops list`, `run`, `show`, `docs` and `retire`.
+"""The command line: `fieldops list`, `run`, `show`, `docs`, `world` and `retire`.
 
-Exit status: 0 when the command worked, however bad the agent; 1 when a trial could not be judged; 2 when the command itself,
-or a file that it was given, is wrong; 130 when it was interrupted.
+Exit status: 0 when the command worked, however bad the agent; 1 when a trial could not be judged, or a start is unsound; 2 when
+the command itself, or a file that it was given, is wrong; 130 when it was interrupted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldops_gym.core.cards import CardError, Pack
-from fieldops_gym.core.overrides import Overrides, merge
+from fieldops_gym.core.overrides import OverrideError, Overrides, merge
 from fieldops_gym.evaluation import (
     AccessLogError,
     AgentLoadError,
@@ -31,13 +31,16 @@ from fieldops_gym.evaluation import (
     TrialStatus,
     docs,
     load_agent,
+    manifest,
     retire,
     run,
     settings_for,
     show,
+    worlds_report,
 )
 from fieldops_gym.evaluation.agents import AgentSource
 from fieldops_gym.evaluation.report import render
+from fieldops_gym.evaluation.results import write_whole
 from fieldops_gym.evaluation.show_source import load
 from fieldops_gym.evaluation.trials import PACK_DIGITS
 from fieldops_gym.packs import load_tasks
@@ -172,6 +175,36 @@ def docs_command(
         _refuse(str(error))
 
 
+@app.command("world")
+def world_command(
+    card: Annotated[str, typer.Option(help="The card whose start states are made.", metavar="X-01")],
+    seeds: Annotated[str, typer.Option(help="Numbers of frozen evaluation seeds.", metavar="0,1,...")],
+    variant: Annotated[str | None, typer.Option(help="One variant of it; all of them without this.", metavar="V")] = None,
+    tasks: Tasks = None,
+    entities: Annotated[int | None, typer.Option(help="About how many records a start has.", min=1, metavar="N")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the manifest to FILE, as JSON.", metavar="FILE")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON, not as tables.")] = False,
+) -> None:
+    """Make the start states of a card again, and say what is in them, by counts and digests, and what they are drawn from.
+
+    Exit status 0: every start keeps the world invariants. 1: one does not. 2: the command is wrong.
+    """
+    numbers = [_number(text) for text in seeds.split(",")]
+    try:
+        domain, pack = _holder(card, tasks)
+        made = manifest(domain, pack, card, numbers, variant, merge([{"entities": entities}]))
+        if out is not None:
+            write_whole(out, made.to_json())
+    except (CardError, OverrideError, OSError) as error:
+        _refuse(str(error))
+    if as_json:
+        typer.echo(made.to_json(), nl=False)
+    else:
+        worlds_report.render(Console(highlight=False), made)
+    if not made.sound:
+        raise typer.Exit(UNJUDGED)
+
+
 @app.command("retire")
 def retire_command(
     tasks: Annotated[Path, typer.Option(help="The directory of tasks whose splits.yaml is rewritten.", metavar="DIR")],
@@ -211,6 +244,18 @@ def _pack(row: EnvRow, tasks: Path | None) -> Pack:
         return load_tasks(tasks, row.domain)
     except CardError as error:
         _refuse(str(error))
+
+
+def _holder(card: str, tasks: Path | None) -> tuple[str, Pack]:
+    """Return the domain and the pack that have a card; the last ones tried, if none has it."""
+    packs = [(domain, load_tasks(tasks, domain)) for domain in dict.fromkeys(row.domain for row in ENVIRONMENTS)]
+    return next((held for held in packs if card in held[1].cards), packs[-1])
+
+
+def _number(text: str) -> int:
+    if not text.strip().isdecimal():
+        _refuse(f"--seeds: '{text}' is not a number >= 0; give for example --seeds 0,1,2")
+    return int(text)
 
 
 def _overrides(pack: Pack, faults: list[str]) -> Overrides:

@@ -19,8 +19,10 @@ from fieldops_gym.evaluation.runner import TrialRun, agent_seed, plan_trials, ru
 from fieldops_gym.evaluation.summary import Failure, Report, Tally, by_card, by_segment, tally
 from fieldops_gym.evaluation.traces import Trace, TraceError, read_trace
 from fieldops_gym.evaluation.trials import Digests, RunSettings, TrialPlan, TrialRow, TrialStatus, trial_id
+from fieldops_gym.evaluation.worlds import GENERATOR_VERSION, Manifest, Start, distribution, manifest
 
 __all__ = [
+    "GENERATOR_VERSION",
     "Access",
     "AccessLogError",
     "Agent",
@@ -30,11 +32,13 @@ __all__ = [
     "Cited",
     "Digests",
     "Failure",
+    "Manifest",
     "Report",
     "ResultsError",
     "RetireError",
     "Retired",
     "RunSettings",
+    "Start",
     "Tally",
     "Trace",
     "TraceError",
@@ -47,7 +51,9 @@ __all__ = [
     "by_card",
     "by_segment",
     "check_access_log",
+    "distribution",
     "load_agent",
+    "manifest",
     "plan_trials",
     "read_accesses",
     "read_rows",

@@ -56,12 +56,12 @@ class ResultsDir:
         store.traces.mkdir(parents=True, exist_ok=True)
         store.resumed = header.exists()
         if not store.resumed:
-            _write_whole(header, json.dumps(plain(settings), indent=2) + "\n")
+            write_whole(header, json.dumps(plain(settings), indent=2) + "\n")
         return store
 
     def keep(self, row: TrialRow, trace: Trace) -> None:
         """Store a trial: its trace first, so that every line of results has one."""
-        _write_whole(self._path(row.trial), trace.to_text())
+        write_whole(self._path(row.trial), trace.to_text())
         with self.results.open("ab") as file:
             file.write(f"{row.to_json()}\n".encode("ascii"))
 
@@ -110,7 +110,8 @@ def _whole(content: bytes) -> bytes:
     return content[: content.rfind(b"\n") + 1]
 
 
-def _write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
+    """Write ASCII text under a temporary name beside `path`, then rename it. Raises `OSError`."""
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(text.encode("ascii"))
     part.replace(path)
