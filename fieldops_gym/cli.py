@@ -113,10 +113,7 @@ def run_command(
     """
     if resume and out is None:
         _refuse("--resume needs --out DIR, the directory of the run to go on with")
-    try:
-        row = row_of(env)
-    except KeyError as error:
-        _refuse(error.args[0])
+    row = _row(env)
     try:
         pack = _pack(row, tasks)
         overrides = _overrides(pack, fault or [])
@@ -162,15 +159,13 @@ def docs_command(
 ) -> None:
     """Write the documentation page of each environment, in Markdown, to standard output or to files."""
     try:
-        rows = ENVIRONMENTS if env is None else (row_of(env),)
+        rows = ENVIRONMENTS if env is None else (_row(env),)
         pages = {row.id: docs.page(row, _pack(row, tasks)) for row in rows}
         if out is None:
             typer.echo("\n".join(pages.values()), nl=False)
             return
         for path in docs.write(out, pages):
             typer.echo(path)
-    except KeyError as error:
-        _refuse(error.args[0])
     except OSError as error:
         _refuse(str(error))
 
@@ -237,6 +232,13 @@ def _watched(
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("trials", total=len(settings.cards) * settings.seeds)
         return run(settings, pack, agent, out, resume, lambda _: progress.advance(task), access_log)
+
+
+def _row(env: str) -> EnvRow:
+    try:
+        return row_of(env)
+    except KeyError as error:
+        _refuse(error.args[0])
 
 
 def _pack(row: EnvRow, tasks: Path | None) -> Pack:

@@ -153,6 +153,10 @@ def test_a_line_can_be_left_without_a_run(pack: Pack, tmp_path: Path) -> None:
     record_access(tmp_path / "log", settings)
     assert read_accesses(tmp_path / "log") == (Access.of(settings),)
     assert read_accesses(tmp_path / "none") == ()
+    (tmp_path / "diary.txt").write_text("mine\n")
+    with pytest.raises(AccessLogError, match="line 1 is not of an access log"):
+        record_access(tmp_path / "diary.txt", settings)
+    assert (tmp_path / "diary.txt").read_text() == "mine\n"
 
 
 def test_runs_that_share_a_log_do_not_tear_it(tmp_path: Path) -> None:
