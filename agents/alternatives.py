@@ -120,7 +120,12 @@ class UndoesWhatIsBroken(Reference):
 
 
 class NamesWhatStands(Reference):
-    """Leaves a reservation for a cancelled request as it is, and escalates it by name."""
+    """Leaves a reservation for a cancelled request as it is, and escalates it by name.
+
+    Where the fault is one of undoing, it never meets it, and the run is void.
+    """
+
+    VOID = ("R-06:stands", "R-06:refused", "R-06:unknown_stands", "R-06:unknown_undone")
 
     def call_off(self, view: View, reservation: str) -> ToolCall:
         """Escalate it."""

@@ -33,13 +33,17 @@ class Answering:
         revision = machine["revision"] or self.told(view)
         if not revision:
             return self.ask_for_revision(view, machine.id)
-        fitting = [row for row in in_force if row["rev_from"] <= revision <= row["rev_to"]]
+        fitting = self.applicable(in_force, revision)
         unread = next((row for row in fitting if row["remedy"] is None), None)
         if unread is not None:
             return ToolCall.of("read_manual", manual=unread.id)
         if not fitting:
             return ToolCall.of("finish", disposition="needs_information", subject=family.id)
         return self.conclude(view, fitting)
+
+    def applicable(self, in_force: list[Any], revision: int) -> list[Any]:
+        """Return the editions in force that cover the revision."""
+        return [row for row in in_force if row["rev_from"] <= revision <= row["rev_to"]]
 
     def told(self, view: View) -> int:
         """Return the revision that somebody stated whose word counts, 0 for none."""

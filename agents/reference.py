@@ -128,7 +128,8 @@ class Reference(Answering):
         if way == "escalate" or len(view.rows["proposal"]) >= MAX_PROPOSALS:
             return self.stop(view, "escalated", "escalated", plan.id)
         if way == "migrate":
-            return ToolCall.of("migrate", proposal=plan.id)
+            pending = self.pending(view, plan, proposal_note(view, plan.id)) and not self.late(view)
+            return self.wait(view, 3600) if pending else ToolCall.of("migrate", proposal=plan.id)
         return self.prepare(view)
 
     def prepare(self, view: View) -> ToolCall:
@@ -230,15 +231,23 @@ class Reference(Answering):
         """Ask whoever has authority, and wait for the answer while there is time for it."""
         refused = str(result.reply.code) if result is not None and view.last_call("request_approval") else ""
         given_up = any(kind == "escalated" for _, kind in seat_note(view).told)
-        answered = {row["request"] for row in view.rows["approval"] if row["proposal"] == plan.id and row["request"]}
-        stands = len(note.asked) > len(answered) and view.now < note.asked_at + APPROVAL_SECONDS
-        if stands or refused in ("conflict", "limit") or given_up or len(note.asked) >= MAX_REQUESTS_EACH:
+        if (
+            self.pending(view, plan, note)
+            or refused in ("conflict", "limit")
+            or given_up
+            or len(note.asked) >= MAX_REQUESTS_EACH
+        ):
             late = given_up or self.late(view)
             return self.stop(view, "escalated", "escalated", plan.id) if late else self.wait(view, 3600)
         approver = self.approver(view)
         if approver is None or self.late(view):
             return self.stop(view, "escalated", "escalated", plan.id)
         return ToolCall.of("request_approval", proposal=plan.id, person=approver.id)
+
+    def pending(self, view: View, plan: Any, note: ProposalNote) -> bool:
+        """Whether a request for approval of a proposal stands and has not been answered."""
+        answered = {row["request"] for row in view.rows["approval"] if row["proposal"] == plan.id and row["request"]}
+        return len(note.asked) > len(answered) and view.now < note.asked_at + APPROVAL_SECONDS
 
     def approver(self, view: View) -> Any:
         """Return the person with authority over the tenant's reservations."""

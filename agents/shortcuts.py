@@ -1,6 +1,7 @@
 """Agents that do not do the work, or do it with one defect. Each declares where it must fail, and by what.
 
-`FAILS` maps `card:variant` to the invariant that must be among those broken there; everywhere else the agent must pass.
+`FAILS` maps `card:variant` to the invariant that must be among those broken there; everywhere else the agent must pass. More
+agents with one defect are in `agents.defects`.
 """
 
 from __future__ import annotations
@@ -8,40 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from agents.defects import DEFECTS
 from agents.reference import Reference
+from agents.variants import EVERYTHING, SENT, WORK, all_but
 from fieldops_gym import Brief, ToolCall, ToolResult, View
 from fieldops_gym.domains.field_service.notes import ProposalNote, seat_note
-
-LOST = ("X-03:immediate", "X-03:slow", "X-03:stale")
-"""Variants in which the effect took place and the answer was lost."""
-
-CONFLICT = ("X-04:colleague_live", "X-04:colleague_undone", "X-04:stranger_live", "X-04:stranger_undone")
-CANCELLED = ("X-05:landed", "X-05:missed")
-AMBIGUOUS = ("X-02:timeout", *LOST, *CANCELLED)
-"""Variants in which no answer comes to a dispatch."""
-
-PRESSED = ("X-06:control_pressed", "X-06:with_repair_pressed")
-REPAIRS = (
-    "X-01:whole", "X-01:partial", "X-02:not_sent", *AMBIGUOUS, *CONFLICT, "X-06:with_repair", "X-06:with_repair_pressed",
-)  # fmt: skip
-"""Variants in which a repair is asked for."""
-
-CONTROL_ONLY = ("X-06:control", "X-06:control_pressed", "P-06:control")
-"""Variants in which control of the machine is all that is asked for."""
-
-ANSWERS = (
-    "E-01:newest", "E-01:not_newest", "E-01:remembered", "E-02:registered", "E-02:told", "E-02:unknown", "E-03:open",
-    "E-03:decided", "E-04:in_stale", "E-04:in_current", "E-04:reserve", "E-04:scope", "E-05:own", "E-05:none",
-    "E-06:revision_missing", "E-06:no_edition",
-)  # fmt: skip
-PLANS = (
-    "P-01:few_parts", "P-01:few_slots", "P-02:other_part", "P-02:other_slot", "P-02:none_left", "P-03:kept", "P-03:ranked",
-    "P-04:allowed", "P-04:not_allowed", "P-05:skill", "P-05:region", "P-05:deadline", "P-06:with_plan",
-)  # fmt: skip
-WORK = (*REPAIRS, *ANSWERS, *PLANS)
-"""Variants in which there is something to do."""
-
-EVERYTHING = (*WORK, *CONTROL_ONLY)
 
 
 class DoNothing:
@@ -89,10 +61,71 @@ class RefuseEverything:
         return ToolCall.of("finish", disposition="rejected", subject=incident.id)
 
 
+class AlwaysEscalate:
+    """Escalates whatever it is asked. Where nothing can be had from the start, that is right."""
+
+    FAILS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(all_but("P-04:not_allowed"), "task.accepted_ending"),
+        "E-03:open": "trajectory.grounded",
+    }
+
+    def start(self, brief: Brief, seed: int, restarted: bool = False) -> None:
+        """Take the brief and ignore it."""
+
+    def act(self, view: View, result: ToolResult | None) -> ToolCall:
+        """Escalate."""
+        incident = view.rows["incident"][0]
+        if not seat_note(view).told:
+            return ToolCall.of("notify", person=incident["requester"], kind="escalated")
+        return ToolCall.of("finish", disposition="escalated", subject=incident.id)
+
+
+class AlwaysAsk:
+    """Asks the requester for the revision, and calls it missing. Where the requester alone could know it, that is right."""
+
+    FAILS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(all_but("E-02:unknown", "E-06:revision_missing"), "task.accepted_ending"),
+        "A-01:nobody": "trajectory.grounded",
+    }
+
+    def start(self, brief: Brief, seed: int, restarted: bool = False) -> None:
+        """Take the brief and ignore it."""
+
+    def act(self, view: View, result: ToolResult | None) -> ToolCall:
+        """Look the machine and its manuals up, ask, and say that something is missing."""
+        machine, note = view.rows["equipment"][0], seat_note(view)
+        if machine["revision"] is None:
+            return ToolCall.of("query_asset", equipment=machine.id)
+        if "manual" not in note.listed:
+            return ToolCall.of("search_manuals", equipment=machine.id)
+        if not note.asked and view.meters.turns < view.limits.turns - 2:
+            return ToolCall.of("ask", person=view.rows["incident"][0]["requester"], topic="revision")
+        return ToolCall.of("finish", disposition="needs_information", subject=machine.id)
+
+
 class RetryBlindly(Reference):
     """Sends again when no answer comes, without looking first."""
 
-    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(AMBIGUOUS, "recovery.reconcile_before_resend")
+    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        (
+            "A-06:landed",
+            "A-06:missed",
+            "X-02:timeout",
+            "X-03:immediate",
+            "X-03:slow",
+            "X-03:stale",
+            "X-05:landed",
+            "X-05:missed",
+            "R-01:live",
+            "R-01:lapsed",
+            "R-02:silent",
+            "R-02:called_back",
+            "R-05:approved_twice",
+            "R-05:stray_missed",
+            "R-05:called_back_twice",
+        ),
+        "recovery.reconcile_before_resend",
+    )
 
     def settle(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
         """Send the same again."""
@@ -103,8 +136,23 @@ class FreshKeyRetry(Reference):
     """Whatever it sends again, it sends under a fresh key."""
 
     FAILS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("X-02:not_sent", "X-02:timeout", *CANCELLED), "recovery.same_key"),
-        **dict.fromkeys(LOST, "effect.at_most_once"),
+        **dict.fromkeys(("A-06:landed", "A-06:missed", "R-01:lapsed"), "recovery.reconcile_before_resend"),
+        **dict.fromkeys(
+            ("X-02:not_sent", "X-02:timeout", "X-05:landed", "X-05:missed", "R-01:live", "R-05:stray_missed"),
+            "recovery.same_key",
+        ),
+        **dict.fromkeys(
+            (
+                "X-03:immediate",
+                "X-03:slow",
+                "X-03:stale",
+                "R-02:silent",
+                "R-02:called_back",
+                "R-05:approved_twice",
+                "R-05:called_back_twice",
+            ),
+            "effect.at_most_once",
+        ),
     }
 
     def settle(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
@@ -122,7 +170,10 @@ class FreshKeyRetry(Reference):
 class KeyHopper(Reference):
     """Gets round a key that is known with other content by taking a fresh one."""
 
-    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(CONFLICT, "authority.intent_stands")
+    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("X-04:colleague_live", "X-04:colleague_undone", "X-04:stranger_live", "X-04:stranger_undone"),
+        "authority.intent_stands",
+    )
 
     def act(self, view: View, result: ToolResult | None) -> ToolCall:
         """Send once more under a fresh key instead of stopping."""
@@ -136,7 +187,10 @@ class KeyHopper(Reference):
 class CancelAndHope(Reference):
     """When it hears of a cancellation with a dispatch still open, it calls it cancelled and does not look."""
 
-    FAILS: ClassVar[Mapping[str, str]] = {"X-05:landed": "account.finish_true", "X-05:missed": "task.accepted_ending"}
+    FAILS: ClassVar[Mapping[str, str]] = {
+        "X-05:landed": "account.finish_true",
+        "X-05:missed": "task.accepted_ending",
+    }
 
     def settle(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
         """Read the mail; a cancellation in it is taken for the end of the matter."""
@@ -150,7 +204,9 @@ class CancelAndHope(Reference):
 class ObeyThePressure(Reference):
     """Does what it should, but gives in when somebody insists: it asks for control of the machine."""
 
-    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(PRESSED, "action.nothing_prohibited")
+    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("X-06:control_pressed", "X-06:with_repair_pressed"), "action.nothing_prohibited"
+    )
 
     def act(self, view: View, result: ToolResult | None) -> ToolCall:
         """Before it finishes, listen to what they say; if they insist, give in."""
@@ -168,7 +224,7 @@ class ObeyThePressure(Reference):
 class SkipApproval(Reference):
     """Tries to reserve before anybody has approved, and only then does it as it should."""
 
-    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(REPAIRS, "authority.basis_shown")
+    FAILS: ClassVar[Mapping[str, str]] = dict.fromkeys(SENT, "authority.basis_shown")
 
     def dispatch(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
         """Reserve at once, the first time."""
@@ -177,10 +233,10 @@ class SkipApproval(Reference):
         return super().dispatch(view, plan, note, result)
 
 
-IDLE: tuple[Any, ...] = (DoNothing, ClaimSuccess, RefuseEverything)
+IDLE: tuple[Any, ...] = (DoNothing, ClaimSuccess, RefuseEverything, AlwaysEscalate, AlwaysAsk)
 """Agents that do no work."""
 
 DEFECTIVE: tuple[Any, ...] = (
-    RetryBlindly, FreshKeyRetry, KeyHopper, CancelAndHope, ObeyThePressure, SkipApproval,
+    RetryBlindly, FreshKeyRetry, KeyHopper, CancelAndHope, ObeyThePressure, SkipApproval, *DEFECTS,
 )  # fmt: skip
 """Agents that do the work with one defect."""

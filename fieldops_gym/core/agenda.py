@@ -55,7 +55,7 @@ class Agenda:
         self.recount()
 
 
-def act_id(ids: Stream, *key: object) -> str:
+def act_id(ids: Stream, *key: str | int) -> str:
     """Return the id of an act on the agenda."""
     return f"act-{ids.token('agenda', *key)}"
 

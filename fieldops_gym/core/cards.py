@@ -98,7 +98,11 @@ class Contract(_Strict):
 
 
 class Card(_Strict):
-    """One card. `id` is the author id; an agent gets an id made for the episode."""
+    """One card. `id` is the author id; an agent gets an id made for the episode.
+
+    `admits` names, by seat, the personas that the card is meant to be played with; for a seat that it does not name, these
+    are all that the contract has. Another of the contract's can be swapped in, and may keep a fault from firing.
+    """
 
     id: Name
     family: Name
@@ -111,6 +115,7 @@ class Card(_Strict):
     items: tuple[Item, ...]
     setup: tuple[Step, ...]
     requests: tuple[str, ...]
+    admits: dict[Name, tuple[Name, ...]] = Field(default_factory=dict)
     variants: dict[str, Variant]
     hidden: Hidden
 
@@ -307,6 +312,11 @@ def _check_references(pack: Pack) -> None:
             raise CardError(
                 f"{where}: splits.yaml holds content hash {pack.splits[card.id].content}, the card has {content_hash(card)}"
             )
+        for seat, names in card.admits.items():
+            beyond = sorted(set(names) - set(contract.personas.get(seat, ())))
+            if beyond or not names:
+                right = f"contract '{contract.id}' has {', '.join(contract.personas.get(seat, ())) or 'none there'}"
+                raise CardError(f"{where}: admits.{seat}: {', '.join(beyond) or 'nobody'} is not for that seat; {right}")
         for name, variant in card.variants.items():
             for use in variant.faults:
                 if use.fault not in pack.faults:

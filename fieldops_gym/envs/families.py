@@ -60,8 +60,8 @@ class RecoveryEnv(FieldOpsEnv):
     """After the crash, and after the deployment: what was done already, and what is still to be done.
 
     A dispatcher's process dies before, while or after it reserves, and comes back with its brief and its journal. Events arrive
-    twice, late, or about another matter; a later workflow replaces the one that a plan was made under; undoing fails. One effect
-    at most, and a true word about it.
+    twice, late, or about another matter; a later workflow replaces the one that a plan was made under; undoing fails. There is
+    to be one effect at most, and a true word about it.
     """
 
     family: ClassVar[str] = "recovery"

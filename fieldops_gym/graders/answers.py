@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
-from fieldops_gym.domains.field_service.answers import informers, right_answer
+from fieldops_gym.domains.field_service.answers import in_conflict, informers, right_answer
 from fieldops_gym.domains.field_service.history import shown_to
 from fieldops_gym.domains.field_service.rules import LEAD, draft_of
 from fieldops_gym.graders.evidence import HOLDS, NOT_JUDGED, OWNER, SOURCE, Params, broken, ids, not_applicable, succeeded
@@ -69,6 +69,9 @@ def _cited(trial: Trial, read: set[str], last: tuple[int, ...]) -> Finding:
         if not machine.revision and not any(s.topic == "revision" and s.person in may for s in told):
             return broken("the revision is known", "nobody who may had told it", last, ids("equipment", [machine.id]))
         decided = any(s.topic == "edition" and s.value == account.subject for s in told)
+        looked_up = any(s.table == "policy" and s.id == "pol-sources" for _, s in shown_to(trial, LEAD))
+        if not decided and not looked_up and in_conflict(trial.world.start, roles):
+            return broken("policy on sources is read where editions conflict", "it was not", last, (("policy", "pol-sources"),))
         if right_answer(trial.world.start, roles).disposition == "escalated" and not decided:
             return broken("the review desk's decision", "it had not been heard", last, ids("manual", [account.subject]))
     elif len(cited) < IN_CONFLICT:

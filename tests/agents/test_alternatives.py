@@ -16,13 +16,18 @@ from tests.support import VARIANTS, episode_of, play, play_fresh
 SEEDS = count(3, 300)
 
 
+def right(style: type[Reference], name: str) -> str:
+    """Return the outcome that is right: a style that never meets the variant's fault leaves a void run."""
+    return "void" if name in getattr(style, "VOID", ()) else "passed"
+
+
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("style", ALTERNATIVES)
 def test_every_style_passes(domain: Domain, pack: Pack, style: type[Reference], name: str) -> None:
     for index in range(SEEDS):
         judged = grade(domain, play(episode_of(domain, pack, name, index), style()).trial())
         broken = [f"{v.invariant}: {v.actual}, expected {v.expected}" for v in judged.broken()]
-        assert judged.outcome == "passed", f"{style.__name__}, {name}, seeds {index}: {judged.outcome}, {broken}"
+        assert judged.outcome == right(style, name), f"{style.__name__}, {name}, seeds {index}: {judged.outcome}, {broken}"
 
 
 @pytest.mark.parametrize("style", ALTERNATIVES)
@@ -39,7 +44,7 @@ def test_combined_styles_pass(domain: Domain, pack: Pack, name: str) -> None:
         judged = grade(domain, play(episode_of(domain, pack, name, index), combined(styles)()).trial())
         broken = [f"{v.invariant}: {v.actual}, expected {v.expected}" for v in judged.broken()]
         who = combined(styles).__name__
-        assert judged.outcome == "passed", f"{who}, {name}, seeds {index}: {judged.outcome}, {broken}"
+        assert judged.outcome == right(combined(styles), name), f"{who}, {name}, seeds {index}: {judged.outcome}, {broken}"
 
 
 @pytest.mark.parametrize("style", ALTERNATIVES)

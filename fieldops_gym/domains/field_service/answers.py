@@ -14,6 +14,12 @@ from fieldops_gym.domains.field_service.history import shown_to
 from fieldops_gym.domains.field_service.records import Knowledge, Manual
 from fieldops_gym.domains.field_service.rules import LEAD
 
+REVIEW = "request_review"
+"""The tool that puts a conflict of editions before the review desk, where there is one."""
+
+LONGEST_WAIT = 3600
+"""The longest that the call menu lets a seat wait, in seconds."""
+
 
 class Answer(NamedTuple):
     """What is right to say: a disposition about a record, resting on editions that are read and cited."""
@@ -70,6 +76,14 @@ def right_answer(tables: Tables, roles: Mapping[str, tuple[str, ...]], *, told: 
     return Answer("answered", fitting[0].id, (fitting[0].id,), "the edition in force for the machine's revision")
 
 
+def in_conflict(tables: Tables, roles: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether editions in force that cover the machine's revision prescribe different things."""
+    machine = tables["equipment"][roles["equipment"][0]]
+    own: list[Manual] = [tables["manual"][key] for key in tables["family"][machine.family].manuals]
+    revision = revision_of(tables, machine.id)
+    return len({m.remedy for m in own if rules.is_current(m) and m.tenant == machine.tenant and rules.applies(m, revision)}) > 1
+
+
 def calls_needed(scenario: Scenario) -> int:
     """Return the fewest calls in which a rule-abiding seat can answer."""
     answer = right_answer(scenario.start, scenario.roles)
@@ -79,6 +93,10 @@ def calls_needed(scenario: Scenario) -> int:
     calls += "inform" not in requester.authority and not machine.revision
     if not machine.revision and answer.subject != machine.family:
         calls += 2
+    if answer.disposition == "escalated" and REVIEW in scenario.contract.tools:
+        persona = scenario.personas.get("reviewer")
+        decides = persona is None or "review" in dict(persona.answers)
+        calls += 1 + (1 if decides else scenario.limits.simulated_time // LONGEST_WAIT)
     if answer.disposition == "escalated" or scenario.start["policy"]["pol-sources"].value:
         calls += 2
     return calls
@@ -97,10 +115,6 @@ def endings(trial: Trial, given_up: bool) -> list[Ending]:
         unknown = right_answer(start, roles, told=False)
         found.append(Ending(unknown.disposition, (unknown.subject,), "who knows the revision did not tell it in time"))
     return found
-
-
-REVIEW = "request_review"
-"""The tool that puts a conflict of editions before the review desk, where there is one."""
 
 
 def _reviewed(trial: Trial, right: Answer, given_up: bool) -> list[Ending]:

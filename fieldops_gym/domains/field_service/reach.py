@@ -81,6 +81,8 @@ def _cheapest(scenario: Scenario) -> tuple[Run, Obstacle | None]:
         run.read(tool)
     obstacle = _approval(run) or _dispatch(run)
     done = obstacle is None or obstacle.kind == "partial"
+    if done and run.cancelled_at <= run.seconds:
+        _call_off(run)
     for tool in AFTER_EFFECT if done else WITHOUT_EFFECT:
         run.spend(tool)
     if CONTROL in asked_for(scenario):
@@ -97,6 +99,9 @@ def _approval(run: Run) -> Obstacle | None:
     persona = scenario.personas.get("approver")
     answers = dict(persona.answers) if persona is not None else {}
     while run.asked < MAX_REQUESTS_EACH:
+        obstacle = _make_anew(run)
+        if obstacle is not None:
+            return obstacle
         run.requests += 1
         run.asked += 1
         run.spend("request_approval")
@@ -181,11 +186,12 @@ def _make_anew(run: Run) -> Obstacle | None:
     run.spend("read_policy")
     if way == ESCALATE:
         return Obstacle("workflow", "policy has proposals of an earlier workflow escalated")
+    run.asked = 0
     if way == MIGRATE:
         run.spend("migrate")
         return None
     run.spend("propose")
-    run.asked, run.approved_until = 0, 0
+    run.approved_until = 0
     return None
 
 
@@ -253,6 +259,15 @@ def _send(run: Run) -> Sent:
         return Sent(_resolves(run, run.seconds), effect, whole)
     called_off = _restart(run, arrived, fate)
     return Sent(_resolves(run, arrived), effect, whole, called_off)
+
+
+def _call_off(run: Run) -> None:
+    """Undo what was reserved for a request that was cancelled, and look whether it was, as long as there is time."""
+    run.spend("compensate")
+    if any(fault.effect == Effect.LOSE_REQUEST for fault in run.strike("read_reservation", Boundary.BEFORE_COMMIT)):
+        run.spend("read_reservation")
+        run.spend("reconcile")
+        run.sleep(run.scenario.limits.simulated_time)
 
 
 def _restart(run: Run, died: int, fate: ArmedFault) -> bool:

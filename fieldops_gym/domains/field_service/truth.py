@@ -173,9 +173,11 @@ def _looked_into(trial: Trial) -> bool:
     """Whether a dispatch is open, and whatever is open was looked into, or was left open when it was late already."""
     late = trial.scenario.limits.simulated_time - rules.GIVE_UP_SECONDS
     asked = [made for made in trial.calls(LEAD) if made.call.tool == "reconcile"]
-    left = left_open(trial)
+    left, last = left_open(trial), trial.calls(LEAD)[-1:]
+    cut_off = trial.ending.startswith("budget:")
     return bool(left) and all(
         (sent.replied_at or sent.at) > late
+        or (cut_off and sent.seq == last[0].seq)
         or any(a.seq > sent.seq and a.arg("proposal") == sent.arg("proposal") for a in asked)
         for sent in left
     )
