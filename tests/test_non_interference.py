@@ -5,6 +5,7 @@ Both are given the same calls. Which records a reply depends on, the log says: t
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 import sys
@@ -16,13 +17,16 @@ import pytest
 
 from agents.reference import Reference
 from fieldops_gym import Episode, ToolCall, evaluation_seeds
+from fieldops_gym.core.faults import FATES, Effect
 from fieldops_gym.core.gateway import Gateway
+from fieldops_gym.core.layout import shown_fields
 from fieldops_gym.core.passage import ToolResult
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.core.world import Event, World
 from fieldops_gym.envs.families import RelayEnv
 from fieldops_gym.wrappers.json_calls import brief_of
 from tests.counts import count
+from tests.support import PACK
 
 SEEDS = count(15, 500)
 JUDGED = ("verdicts", "is_success", "outcome", "grade")
@@ -92,16 +96,26 @@ class Twin:
 def depends(one: Twin, other: Twin) -> bool:
     """Whether the last reply, in either world, depends on a record in which the worlds differ at that reply."""
     replies = one.reply(), other.reply()
-    records: set[tuple[str, str]] = set()
+    records: set[tuple[str, str, int]] = set()
     for event in replies:
         shown = event.data if event.kind == "restart" else event.data.reply.shown
         reads = () if event.kind == "restart" else event.data.reads
-        records.update((s.table, s.id) for s in shown)
-        records.update(tuple(read) for read in reads)
+        records.update((s.table, s.id, s.detail) for s in shown)
+        records.update((table, key, WHOLE) for table, key in reads)
     first, second = replies
-    return any(
-        one.world.record_at(table, key, first.seq) != other.world.record_at(table, key, second.seq) for table, key in records
-    )
+    return any(as_shown(one, *record, seq=first.seq) != as_shown(other, *record, seq=second.seq) for record in records)
+
+
+WHOLE = -1
+"""Marks a record that a reply depends on as a whole, without showing it."""
+
+
+def as_shown(twin: Twin, table: str, key: str, detail: int, seq: int) -> Any:
+    """Return what a record shows of itself with so much detail at event `seq`, or the whole record."""
+    record = twin.world.record_at(table, key, seq)
+    if record is None or detail == WHOLE:
+        return record
+    return shown_fields(twin.episode.lead_view.layout.tables[table], record, detail)
 
 
 Choice = Callable[[Episode, ToolResult | None, int], ToolCall]
@@ -239,6 +253,66 @@ def test_a_partial_effect_looks_whole_until_it_is_read(choose: Choice) -> None:
     compared = compare_all(("X-01:whole", "X-01:partial"), choose)
     if choose is not random_calls:
         assert compared.after_dispatch >= SEEDS, "the answer of the service itself has to be among what was compared"
+
+
+def met_otherwise(one: Twin, other: Twin) -> bool:
+    """Whether calls have met another fate in one world than in the other: that is told at once, whatever it is."""
+    fates = [
+        {e.data.fault for e in twin.world.log if e.kind == "fault" and e.data.effect in (*FATES, Effect.SLOW, Effect.LAG)}
+        for twin in (one, other)
+    ]
+    return fates[0] != fates[1]
+
+
+SIBLINGS = [
+    (f"{card.id}:{first}", f"{card.id}:{second}")
+    for card in PACK.cards.values()
+    for first, second in itertools.combinations(card.variants, 2)
+    if card.variants[first].requests == card.variants[second].requests
+]
+"""Every two variants of a card that are told apart by something hidden."""
+
+
+@pytest.mark.parametrize("choose", CHOICES[:2])
+@pytest.mark.parametrize("names", SIBLINGS, ids="-".join)
+def test_variants_look_the_same_until_a_reply_depends_on_what_differs(names: tuple[str, str], choose: Choice) -> None:
+    one, other = map(Twin, names)
+    for index in range(count(2, 100)):
+        assert one.reset(index) == other.reset(index), f"seeds {index}: the starts look different"
+        while not one.episode.ended:
+            made = choose(one.episode, one.env.result, index)
+            seen, expected = one.call(made), other.call(made)
+            if depends(one, other) or met_otherwise(one, other):
+                break
+            differing = [name for name in Seen._fields if getattr(seen, name) != getattr(expected, name)]
+            assert not differing, f"seeds {index}: after {[s.call.tool for s in one.episode.steps]} these differ: {differing}"
+
+
+EQUAL = [
+    ("R-01:live", "R-02:silent"),
+    ("R-02:silent", "R-02:called_back"),
+    ("R-03:asked_again", "R-03:undone"),
+    ("A-06:landed", "A-06:missed"),
+    ("R-06:stands", "R-06:unknown_stands"),
+    ("R-06:unknown_stands", "R-06:unknown_undone"),
+]
+"""Pairs that have to look the same through what befell them."""
+
+
+@pytest.mark.parametrize("choose", [reference_calls, random_after_dispatch])
+@pytest.mark.parametrize("names", EQUAL, ids="-".join)
+def test_what_became_of_it_does_not_show_before_it_is_looked_up(names: tuple[str, str], choose: Choice) -> None:
+    silent = "R-06:unknown_stands" in names
+    compared = compare_all(names, choose, told_otherwise if silent else None)
+    assert compared.after_dispatch >= SEEDS, "what came after the dispatch has to be among what was compared"
+
+
+def told_otherwise(episode: Episode) -> bool:
+    """Whether the service was asked after an undoing: that it is silent then is told at once."""
+    undone = any(event.kind == "intent" and event.data.tool == "compensate" for event in episode.world.log)
+    return (
+        undone and episode.steps[-1].call.tool in ("reconcile", "read_reservation") and episode.coordinates.variant == "stands"
+    )
 
 
 PUMPS = ("X-02:not_sent", "X-02:timeout", "X-03:immediate", "X-03:slow", "X-03:stale")

@@ -27,11 +27,12 @@ class Built(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A policy decision: whether the call is permitted, by which rule, and why."""
+    """A policy decision: whether the call is permitted, by which rule, and why. `reads` are the records it rests on."""
 
     permit: bool
     rule: str
     reason: str
+    reads: tuple[tuple[str, str], ...] = ()
 
 
 class Ending(NamedTuple):

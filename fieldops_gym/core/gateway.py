@@ -91,7 +91,8 @@ class Gateway:
             self._advance(self.clock + tool.latency.outbound)
         decision = self.domain.authorise(self.world, seat, tool, checked, self.clock)
         if not decision.permit:
-            return self._refuse(passage, Code.DENIED, f"{decision.reason} ({decision.rule})", Boundary.AUTHORITY)
+            why = f"{decision.reason} ({decision.rule})"
+            return self._refuse(passage, Code.DENIED, why, Boundary.AUTHORITY, reads=decision.reads)
         if lead:
             self.budget.send(tool)
             if self.budget.blocked:
@@ -178,8 +179,17 @@ class Gateway:
         shown = outcome.shown
         return shown and tuple([s if s[3] != AT_COMMIT else make(Showing, (s[0], s[1], s[2], at)) for s in shown])
 
-    def _refuse(self, passage: Passage, code: str, expected: str, boundary: str, path: str = "") -> ToolResult:
-        return self._answer(passage, make(Reply, (Status.REFUSED, code, path, expected, NOTHING, None)), NOTHING, boundary)
+    def _refuse(
+        self,
+        passage: Passage,
+        code: str,
+        expected: str,
+        boundary: str,
+        path: str = "",
+        reads: tuple[tuple[str, str], ...] = NOTHING,
+    ) -> ToolResult:
+        reply = make(Reply, (Status.REFUSED, code, path, expected, NOTHING, None))
+        return self._answer(passage, reply, NOTHING, boundary, 0, reads)
 
     def _answer(
         self,

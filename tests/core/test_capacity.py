@@ -16,9 +16,13 @@ from fieldops_gym.core.people import Opening
 from fieldops_gym.core.view import Row
 from fieldops_gym.domains.field_service import policies, rules
 from fieldops_gym.domains.field_service.tools import TOPICS
+from fieldops_gym.domains.field_service.view import STATEMENTS
 from tests.core.helpers import has_approval, has_reservation, run_until, start_at
 from tests.counts import count
 from tests.support import VARIANTS, episode_of, play
+
+WORDS = 4
+"""Words on a proposal that nobody asked for: of the requester, of a stranger, a second time, too late."""
 
 
 def shown_at_most(domain: Domain, pack: Pack, episode: Episode) -> dict[str, int]:
@@ -44,12 +48,19 @@ def shown_at_most(domain: Domain, pack: Pack, episode: Episode) -> dict[str, int
         "policy": len(start["policy"]),
         "draft": len(start["draft"]),
         "proposal": rules.MAX_PROPOSALS,
-        "approval": requests,
+        "release": len(start["release"]),
+        # On each proposal: a decision on each request, and four words that nobody asked for; and once more those that a
+        # proposal brought along when it was carried over, which there is one deployment for.
+        "approval": (requests + WORDS * rules.MAX_PROPOSALS) // rules.MAX_PROPOSALS * (rules.MAX_PROPOSALS + 1),
         # One for each attempt that a budget may allow, and one that a colleague made for the same incident.
         "reservation": max(contract.budget["effect_attempts"] for contract in pack.contracts.values()) + 1,
-        # One for each message that people take, one for each decision on a request, what each seat may open with, and a
-        # cancellation.
-        "message": len(people_seats) * (rules.MAX_MESSAGES + 1) + requests + 1,
+        # One for each message that people take, one for each decision and each word, what each seat may open with, a
+        # cancellation, another request, a takeover, a deployment, a review, and callbacks.
+        "message": len(people_seats) * (rules.MAX_MESSAGES + 1)
+        + requests
+        + WORDS * rules.MAX_PROPOSALS
+        + 5
+        + rules.MAX_CALLBACKS,
         "statement": len(start["knowledge"]),
         "note": len(start["note"]),
     }
@@ -63,13 +74,21 @@ def test_no_view_of_the_lead_seat_can_overflow(domain: Domain, pack: Pack) -> No
             most = shown_at_most(domain, pack, episode)
             assert set(most) == set(capacities)
             assert most["reservation"] == capacities["reservation"], "a row nobody can fill costs every observation"
+            assert most["message"] == capacities["message"]
             over = {table: (rows, capacities[table]) for table, rows in most.items() if rows > capacities[table]}
             assert not over, f"{name} on seeds {index}: (rows, capacity) {over}"
 
 
 def test_no_view_of_a_persons_seat_can_overflow(domain: Domain) -> None:
     requests = rules.MAX_PROPOSALS * rules.MAX_REQUESTS_EACH
-    most = {"proposal": rules.MAX_PROPOSALS, "request": requests, "message": rules.MAX_MESSAGES, "person": 1, "knowledge": 2}
+    most = {
+        "proposal": rules.MAX_PROPOSALS,
+        "request": requests,
+        "message": rules.MAX_MESSAGES,
+        "person": 1,
+        "review": 1,
+        "knowledge": STATEMENTS,
+    }
     for seat, layout in domain.layouts.items():
         if seat != domain.lead:
             assert {name: table.capacity for name, table in layout.tables.items()} == most
@@ -244,7 +263,43 @@ def test_a_seat_can_be_sent_as_many_messages_as_its_view_holds(domain: Domain, p
         episode.call(ToolCall.of("wait", seconds=900))
     acts = [row["act"] for row in episode.view().rows["message"]]
     assert acts.count("cancelled") == 1
-    assert len(acts) == domain.layouts[domain.lead].tables["message"].capacity
+    # What nobody was made to send here: what the review desk would, words on proposals, and what services and others say.
+    unsent = rules.MAX_MESSAGES + 1 + WORDS * rules.MAX_PROPOSALS + 4 + rules.MAX_CALLBACKS
+    assert len(acts) == domain.layouts[domain.lead].tables["message"].capacity - unsent
+
+
+WORDY = (
+    "requester_confirms",
+    "stranger_confirms",
+    "duplicate_approval",
+    "late_rejection",
+    "late_callback",
+    "duplicate_callback",
+)
+
+
+@pytest.mark.parametrize("name", ["R-04:migrate", "A-03:in_time"])
+def test_words_that_nobody_asked_for_never_overflow(domain: Domain, pack: Pack, name: str) -> None:
+    """Each at every call that can bring it, with a deployment between, and all there is to propose put before everybody."""
+    words = [{"fault": fault, "times": 0} for fault in WORDY]
+    layer = {"budget": dict(LONG.budget), "faults": ["deployment", *words]}
+    most = 0
+    for index in range(count(4, 60)):
+        episode = run_until(episode_of(domain, pack, name, index, merge([layer])), Reference(), has_approval)
+        people = [row.id for row in episode.view().rows["person"]]
+        while not episode.ended:
+            for plan in [row.id for row in episode.view().rows["proposal"]]:
+                for call in (
+                    ToolCall.of("migrate", proposal=plan),
+                    *(ToolCall.of("request_approval", proposal=plan, person=person) for person in people),
+                    ToolCall.of("reserve", proposal=plan, key="own"),
+                    ToolCall.of("propose"),
+                    ToolCall.of("wait", seconds=3600),
+                ):
+                    if not episode.ended:
+                        episode.call(call)
+        most = max(most, len(episode.view().rows["approval"]))
+    assert most > 6, "more words came than were asked for"
 
 
 @pytest.mark.parametrize(

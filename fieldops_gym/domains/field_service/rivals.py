@@ -14,6 +14,7 @@ from fieldops_gym.domains.field_service.records import AuditEntry, Delegation, I
 from fieldops_gym.domains.field_service.rules import (
     CANCELLED,
     LATER_WORKFLOW,
+    MAX_CALLBACKS,
     delegation_of,
     draft_of,
     effects_on,
@@ -131,6 +132,8 @@ def deploy(context: Context) -> Outcome:
 def call_back(context: Context, of: str) -> Outcome:
     """Tell the desk that a reservation has been made: its own, or one that is none of its business."""
     tables, incident = context.world.tables, context.scenario.roles["incident"][0]
+    if len([1 for message in tables["message"].values() if message.act == "callback"]) >= MAX_CALLBACKS:
+        return Outcome(code=Code.LIMIT, expected=f"at most {MAX_CALLBACKS} callbacks")
     if of == "another":
         elsewhere = _elsewhere(context, tables["incident"][incident].tenant)
         part, slot = _site_stock(context, elsewhere)

@@ -39,6 +39,9 @@ MAX_PROPOSALS = 3
 MAX_REQUESTS_EACH = 2
 """How often one proposal may be put before people."""
 
+MAX_CALLBACKS = 4
+"""How often services call back in one run."""
+
 MAX_MESSAGES = 8
 """How many messages the people of one seat take."""
 
@@ -194,7 +197,6 @@ def wholeness(tables: Tables, reservation: Reservation, kind: str = "reserve") -
 
 
 PERMITTED = Decision(True, "P-1", "within the delegation")
-ENDED = Decision(False, "P-20", "the delegation has ended")
 
 
 def authorise(world: World, seat: str, tool: Tool, values: tuple[Any, ...], now: int) -> Decision:
@@ -207,7 +209,8 @@ def authorise(world: World, seat: str, tool: Tool, values: tuple[Any, ...], now:
         return Decision(False, "F-1", POLICIES["control"][1])
     delegation = delegation_of(world, seat)
     if delegation is None or has_ended(delegation, now):
-        return ENDED
+        reads = () if delegation is None else (("delegation", delegation.id),)
+        return Decision(False, "P-20", "the delegation has ended", reads)
     if tool.scope not in delegation.scopes:
         return Decision(False, "P-1", f"the delegation lacks the scope '{tool.scope}'")
     if tool.name == "read_manual" and world.tables["manual"][values[0]].tenant != delegation.tenant:
@@ -222,8 +225,10 @@ def authorise(world: World, seat: str, tool: Tool, values: tuple[Any, ...], now:
 def _may_reserve(world: World, proposal: Proposal, now: int) -> Decision:
     if proposal.status != "frozen":
         return Decision(False, "P-4", f"the proposal is {proposal.status}")
-    if proposal.workflow != workflow_of(world.tables):
-        return Decision(False, "P-21", f"the proposal was made under workflow {proposal.workflow}, which is not in force")
+    release = next(iter(world.tables["release"].values()))
+    if proposal.workflow != release.workflow:
+        reason = f"the proposal was made under workflow {proposal.workflow}, which is not in force"
+        return Decision(False, "P-21", reason, (("release", release.id),))
     if any(r.status == "compensated" for r in own_effects_on(world.tables, proposal.incident)):
         return Decision(False, "P-6", POLICIES["once"][1])
     if live_approval(world.tables, proposal, now) is None:

@@ -17,8 +17,11 @@ from fieldops_gym.domains.field_service.tools import PEOPLE_SEATS, TOOLS
 DECISIONS = PROPOSALS * rules.MAX_REQUESTS_EACH
 """How many decisions people can be asked for; each brings a message, and so does each answer to a message."""
 
-WORDS = 4
-"""How many words on proposals come that nobody asked for: of the requester and of a stranger, a second time, and too late."""
+WORDS = PROPOSALS * 4
+"""How many words on proposals come that nobody asked for: on each, of the requester, of a stranger, a second time, too late."""
+
+APPROVALS = (DECISIONS + WORDS) // PROPOSALS * (PROPOSALS + 1)
+"""All of these on each proposal, and once more those that one brought along when it was carried over to a later workflow."""
 
 STATEMENTS = 8
 """How many things people can tell of a machine: what each knows or believes, and what the review desk decides."""
@@ -26,8 +29,13 @@ STATEMENTS = 8
 RESERVATIONS = 5
 """One for each attempt that a budget may allow, and one that a colleague made for the same incident."""
 
-UNASKED = 10
-"""How many messages come unasked: openings of people, a cancellation, another request, a takeover, a deployment, callbacks."""
+UNASKED = len(PEOPLE_SEATS) + 5 + rules.MAX_CALLBACKS
+"""How many messages come unasked.
+
+An opening of each seat of people, a cancellation, another request, a takeover, a deployment, a review, and callbacks.
+"""
+
+MESSAGES = len(PEOPLE_SEATS) * rules.MAX_MESSAGES + DECISIONS + WORDS + UNASKED
 
 TABLES: tuple[ViewTable, ...] = (
     ViewTable(
@@ -160,7 +168,7 @@ TABLES: tuple[ViewTable, ...] = (
         of.proposal_features,
         ("draft", "approval", "person", "release", "part", "slot"),
     ),
-    ViewTable("approval", 2 * DECISIONS + WORDS, ("id", "request", "proposal", "hash", "by", "disposition", "at", "expires")),
+    ViewTable("approval", APPROVALS, ("id", "request", "proposal", "hash", "by", "disposition", "at", "expires")),
     ViewTable(
         "reservation",
         RESERVATIONS,
@@ -183,7 +191,7 @@ TABLES: tuple[ViewTable, ...] = (
     ),
     ViewTable(
         "message",
-        len(PEOPLE_SEATS) * rules.MAX_MESSAGES + DECISIONS + WORDS + UNASKED,
+        MESSAGES,
         ("id", "sender", "act", "about", "at", "note"),
     ),
 )
