@@ -61,12 +61,13 @@ def fit(seen: np.ndarray, legal: np.ndarray, chosen: np.ndarray, epochs: int) ->
     return model
 
 
-def passes(model: Any, seeds_per_variant: int) -> float:
-    """Return the share of evaluation seeds that the model passes, choosing its best legal entry each time."""
+def passes(model: Any, seeds_per_variant: int) -> dict[str, float]:
+    """Return the share of evaluation seeds that the model passes, by variant, choosing its best legal entry each time."""
     env: Any = CallMenu(gymnasium.make("FieldOps-Relay-v0", split="all"))
-    passed = 0
+    shares = {}
     for name in VARIANTS:
         card, variant = name.split(":")
+        passed = 0
         for index in range(seeds_per_variant):
             options = {"card": card, "variant": variant, "seeds": evaluation_seeds(index)._asdict()}
             observation, info = env.reset(seed=index, options=options)
@@ -78,10 +79,17 @@ def passes(model: Any, seeds_per_variant: int) -> float:
                 scores[~info["action_mask"]] = -np.inf
                 observation, _, ended, _, info = env.step(int(scores.argmax()))
             passed += info["is_success"]
-    return passed / (seeds_per_variant * len(VARIANTS))
+        shares[name] = passed / seeds_per_variant
+    return shares
 
 
 def test_a_classifier_fitted_on_the_reference_plays_the_cards(domain: Domain, pack: Pack) -> None:
-    model = fit(*demonstrations(domain, pack, count(300, 1000)), epochs=count(12, 24))
-    share = passes(model, count(20, 150))
-    assert share >= count(97, 99) / 100, f"it passes {share:.2%} of the unseen seeds"
+    model = fit(*demonstrations(domain, pack, count(120, 1000)), epochs=count(10, 24))
+    by_variant = passes(model, count(6, 100))
+    families: dict[str, list[float]] = {}
+    for name, share in by_variant.items():
+        families.setdefault(pack.cards[name.split(":")[0]].family, []).append(share)
+    shares = {family: sum(found) / len(found) for family, found in families.items()}
+    worst = dict(sorted(by_variant.items(), key=lambda item: item[1])[:8])
+    for family, share in shares.items():
+        assert share >= count(85, 97) / 100, f"of {family} it passes {share:.2%} of the unseen seeds; the worst are {worst}"

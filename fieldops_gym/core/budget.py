@@ -29,15 +29,20 @@ class Budget:
 
     def charge(self, tool: Tool | None, admitted: bool) -> Meters:
         """Charge one call: of no tool, of one that was refused before it could do anything, or of an admitted one."""
-        seat, turns, calls, retries, attempts = self.meters
+        seat, turns, calls, retries, attempts, asked = self.meters
         if tool is not None:
             calls += 1
             if admitted and tool.name in self._effects:
                 attempts += 1
                 retries += tool.name in self._sent
-        self.meters = make(Meters, (seat, turns + 1, calls, retries, attempts))
+        self.meters = make(Meters, (seat, turns + 1, calls, retries, attempts, asked))
         if attempts:
             self.blocked = self._used_up()
+        return self.meters
+
+    def ask_model(self, number: int) -> Meters:
+        """Charge so many calls of a model."""
+        self.meters = self.meters._replace(model_calls=self.meters.model_calls + number)
         return self.meters
 
     def send(self, tool: Tool) -> None:

@@ -21,11 +21,15 @@ class EpisodeError(Exception):
 
 
 class Step(NamedTuple):
-    """A recorded call: the seat and what it sent; `crash` marks a death of the seat's process instead."""
+    """A recorded call: the seat and what it sent.
+
+    `crash` marks a death of the seat's process instead, `model_calls` a charge for so many calls of a model.
+    """
 
     seat: str
     call: ToolCall
     crash: bool = False
+    model_calls: int = 0
 
 
 class End(NamedTuple):
@@ -58,13 +62,15 @@ class Episode:
 
     @property
     def steps(self) -> list[Step]:
-        """The calls made so far, and deaths of the lead seat's process that no fault caused: what replay needs."""
+        """The calls made so far, deaths of the lead seat's process that no fault caused, and charges: what replay needs."""
         made = []
         for event in self.world.log:
             if event.kind == "call":
                 made.append(Step(event.actor, event.data))
             elif event.kind == "crash" and event.ref == 0:
                 made.append(Step(self.lead, ToolCall(""), crash=True))
+            elif event.kind == "model_calls":
+                made.append(Step(self.lead, ToolCall(""), model_calls=event.data))
         return made
 
     @property
@@ -102,12 +108,25 @@ class Episode:
             raise EpisodeError(f"the episode has ended ({self.ending}); there is nothing left to crash")
         return self._after(self.gateway.crash(self.lead))
 
+    def charge_model_calls(self, number: int = 1) -> None:
+        """Charge the lead seat for calls of a model that its agent made to decide on its next call.
+
+        The run ends when the meter `model_calls` is used up. Raises `EpisodeError` after the end, and for a number below 1.
+        """
+        if self.ended:
+            raise EpisodeError(f"the episode has ended ({self.ending}); nothing more can be charged to it")
+        if type(number) is not int or number < 1:
+            raise EpisodeError(f"model calls: {number!r} is not a number of calls, which is an integer of 1 or more")
+        self.gateway.charge_model_calls(number)
+        if self.gateway.budget.meters.model_calls >= self._limits.model_calls:
+            self._end("budget:model_calls")
+
     def _after(self, result: ToolResult) -> ToolResult:
         if self.gateway.closing is not None:
             self._end("finished")
         else:
-            most_turns, most_calls, _, _, seconds = self._limits
-            _, turns, calls, _, _ = self.gateway.budget.meters
+            most_turns, most_calls, _, _, seconds, _ = self._limits
+            _, turns, calls, _, _, _ = self.gateway.budget.meters
             if self.gateway.clock >= seconds:
                 self._end("budget:simulated_time")
             elif turns >= most_turns:
@@ -153,6 +172,8 @@ def replay(domain: Domain, pack: Pack, coordinates: Coordinates, steps: Sequence
     for step in steps:
         if step.crash:
             episode.crash()
+        elif step.model_calls:
+            episode.charge_model_calls(step.model_calls)
         else:
             episode.send(step.call, step.seat)
     return episode

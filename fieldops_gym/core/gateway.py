@@ -10,22 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 from fieldops_gym.core.agenda import HARNESS, Agenda, act_id
+from fieldops_gym.core.asking import People, log_of
 from fieldops_gym.core.budget import NO_TOOL, Budget
 from fieldops_gym.core.calls import Answered, Code, Problem, Reply, Status, ToolCall
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.faults import FATES, ArmedFault, Boundary, Effect, Fired, striking
 from fieldops_gym.core.passage import Acted, Context, Exhausted, Intended, Passage, ToolResult
-from fieldops_gym.core.people import AgendaItem, PersonaState, PutBefore
+from fieldops_gym.core.people import AgendaItem
 from fieldops_gym.core.scenario import Meters, Scenario
 from fieldops_gym.core.streams import Stream
-from fieldops_gym.core.tools import AT_COMMIT, Outcome, Request, Showing, Shown, Tool, check_arguments
+from fieldops_gym.core.tools import AT_COMMIT, Outcome, Showing, Tool, check_arguments
 from fieldops_gym.core.view import View
 from fieldops_gym.core.world import Event, World, Write, make
 
 SERVICE = "service"
-JITTER = 60
-"""A person's delay varies from turn to turn by up to so many seconds on top of its pace."""
-
 NOTHING: tuple[Any, ...] = ()
 
 
@@ -44,7 +42,7 @@ class Gateway:
         self._decision_cost = scenario.contract.decision_cost
         self._agenda = Agenda(world)
         self._ids = Stream(scenario.coordinates.seeds.entity, "made")
-        self._jitter: dict[str, Stream] = {}
+        self._people = People(domain, scenario, world, self._agenda, self._ids)
         self._journals: dict[str, list[tuple[ToolCall, Event]]] = {}
         self._reached: dict[tuple[str, str], int] = {}
         self._struck = frozenset(fault.tool for fault in scenario.faults)
@@ -147,7 +145,7 @@ class Gateway:
         )
         outcome = tool.handler(context, *values)
         if outcome.code:
-            reply = Reply(Status.REFUSED, outcome.code, "", outcome.expected, _log(outcome.shown), outcome.facts)
+            reply = Reply(Status.REFUSED, outcome.code, "", outcome.expected, log_of(outcome.shown), outcome.facts)
             return self._answer(passage, reply, outcome.shown, Boundary.COMMIT, tool.latency.inbound, outcome.reads)
         shown = self._commit(passage, tool, outcome, struck) if outcome.writes else outcome.shown
         for fault in self._strike(passage, tool, Boundary.AFTER_COMMIT) if struck else NOTHING:
@@ -155,7 +153,7 @@ class Gateway:
                 return self._meet(fault, passage)
         if outcome.ends:
             self.closing = outcome.facts
-        reply = make(Reply, (Status.OK, "", "", "", _log(shown), outcome.facts))
+        reply = make(Reply, (Status.OK, "", "", "", log_of(shown), outcome.facts))
         if struck:
             self._advance(self.clock + tool.latency.inbound + slow)
             for fault in self._strike(passage, tool, Boundary.ON_REPLY):
@@ -175,7 +173,7 @@ class Gateway:
         if tool.recorded:
             self._keep(passage)
         for request in outcome.requests:
-            self._ask(request, seq)
+            self._people.ask(request, self.view(request.seat), self.clock, seq)
         shown = outcome.shown
         return shown and tuple([s if s[3] != AT_COMMIT else make(Showing, (s[0], s[1], s[2], at)) for s in shown])
 
@@ -247,11 +245,18 @@ class Gateway:
         self.world.emit(self.clock, HARNESS, "crash", passage.seq, NOTHING, view.seat)
         self._advance(self.clock + self._contract.restart_delay + longer)
         showings = self.domain.opening(self.scenario, self.world)
-        self.world.emit(self.clock, HARNESS, "restart", passage.seq, NOTHING, _log(showings))
+        self.world.emit(self.clock, HARNESS, "restart", passage.seq, NOTHING, log_of(showings))
         view.open(showings, self.clock, restarted=True)
         view.tick(self.clock, self.budget.meters, self.budget.blocked)
-        reply = Reply(Status.RESTARTED, "", "", "", _log(showings), None)
+        reply = Reply(Status.RESTARTED, "", "", "", log_of(showings), None)
         return ToolResult(ToolCall(""), reply, showings, self.clock, self.clock - passage.began, view.layout)
+
+    def charge_model_calls(self, number: int) -> None:
+        """Charge the lead seat for calls of a model; they take no simulated time of their own."""
+        meters = self.budget.ask_model(number)
+        write = make(Write, ("meters", self.lead, meters))
+        self.world.emit(self.clock, self.lead, "model_calls", 0, (write,), number)
+        self.view(self.lead).tick(self.clock, meters, self.budget.blocked)
 
     def crash(self, seat: str) -> ToolResult:
         """Let a seat's process die between two calls and start it again after the card's delay."""
@@ -320,37 +325,3 @@ class Gateway:
     def _table_of(self, key: str) -> str | None:
         """Return the table that a record lies in. An act on the agenda was decided by what its seat had been shown."""
         return next((table for table, rows in self.world.tables.items() if key in rows), None)
-
-    def _ask(self, request: Request, seq: int) -> None:
-        """Put a request before a person; a scripted one decides now and acts when its delay is over."""
-        seat = request.seat
-        showings = self.domain.deliver(self.world, request)
-        view = self.view(seat)
-        view.deliver(showings, self.clock)
-        persona = self.scenario.personas.get(seat)
-        if persona is None:
-            data = make(PutBefore, (seat, request.kind, request.ref, "outside"))
-            self.world.emit(self.clock, seat, "asked", seq, NOTHING, (data, _log(showings)))
-            return
-        state: PersonaState = self.world.tables["persona"][seat]
-        reply = self.domain.people[seat](view, request, persona, state, self._delay)
-        turns, repeats = state.turns + 1, state.repeats + reply.repeats
-        writes = [make(Write, ("persona", state.id, make(PersonaState, (state.id, state.persona, state.pace, turns, repeats))))]
-        if reply.act is not None:
-            key = act_id(self._ids, seat, turns)
-            item = make(AgendaItem, (key, self.clock + reply.delay, seat, reply.act, reply.rule, seq))
-            writes.append(self._agenda.added(item))
-        data = make(PutBefore, (seat, request.kind, request.ref, reply.rule))
-        self.world.emit(self.clock, seat, "asked", seq, tuple(writes), (data, _log(showings)))
-
-    def _delay(self, state: PersonaState, turn: int) -> int:
-        """Return how long a person takes over its `turn`th answer, in seconds: its pace and a little more or less."""
-        stream = self._jitter.get(state.id)
-        if stream is None:
-            seed = self.scenario.coordinates.seeds.interaction
-            stream = self._jitter[state.id] = Stream(seed, f"jitter/{state.id}")
-        return state.pace + stream.draw(turn).below(JITTER)
-
-
-def _log(showings: tuple[Showing, ...]) -> tuple[Shown, ...]:
-    return tuple([make(Shown, (s[0], s[1][0], s[3], s[2])) for s in showings]) if showings else NOTHING

@@ -41,7 +41,8 @@ class Meters(NamedTuple):
     """What a seat has used so far, in counts. Time is the world's clock.
 
     `effect_attempts` counts calls of tools that make effects, `retries` those of a tool that has been
-    sent before, which a call that policy denied was not.
+    sent before, which a call that policy denied was not. `model_calls` counts what an agent's harness
+    charges for asking a model.
     """
 
     id: str
@@ -49,16 +50,18 @@ class Meters(NamedTuple):
     tool_calls: int = 0
     retries: int = 0
     effect_attempts: int = 0
+    model_calls: int = 0
 
 
 class Limits(NamedTuple):
-    """The budget: counts, and simulated seconds. The end of turns, tool calls or time ends the run."""
+    """The budget: counts, and simulated seconds. The end of turns, tool calls, model calls or time ends the run."""
 
     turns: int
     tool_calls: int
     retries: int
     effect_attempts: int
     simulated_time: int
+    model_calls: int
 
 
 class Brief(NamedTuple):

@@ -20,7 +20,8 @@ def render_text(episode: Episode, result: ToolResult | None) -> str:
         f"{brief.episode}  seat {brief.seat}  t = {view.now} s of {limits.simulated_time} s",
         f"request: {brief.request}",
         f"used: {used.turns}/{limits.turns} turns, {used.tool_calls}/{limits.tool_calls} tool calls, "
-        f"{used.retries}/{limits.retries} retries, {used.effect_attempts}/{limits.effect_attempts} effect attempts",
+        f"{used.retries}/{limits.retries} retries, {used.effect_attempts}/{limits.effect_attempts} effect attempts, "
+        f"{used.model_calls}/{limits.model_calls} model calls",
     ]
     if result is not None:
         call = " ".join([result.call.tool or "(unreadable)", *(f"{name}={value}" for name, value in result.call.args)])

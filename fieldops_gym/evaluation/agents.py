@@ -18,7 +18,11 @@ EXAMPLE = "agents.reference:Reference"
 
 @runtime_checkable
 class Agent(Protocol):
-    """What plays the lead seat of one episode. It sees the brief, its view and the results of its calls, nothing else."""
+    """What plays the lead seat of one episode. It sees the brief, its view and the results of its calls, nothing else.
+
+    An agent that asks a model may have an attribute `model_calls`, the count of its calls of the model so far: they are
+    charged to the budget's meter of that name.
+    """
 
     def start(self, brief: Brief, seed: int, restarted: bool = False) -> None:
         """Begin with the brief; all randomness is to come from `seed` (an int in [0, 2**31)).

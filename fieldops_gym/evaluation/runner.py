@@ -188,10 +188,17 @@ def _play(episode: Episode, make: Callable[[], Agent], seed: int) -> None:
     view, lead = episode.view(), episode.lead
     agent = _begin(episode, make, seed, restarted=False)
     result: ToolResult | None = None
+    charged = 0
     while not episode.ended:
         if result is not None and result.reply.status == Status.RESTARTED:
-            agent = _begin(episode, make, seed, restarted=True)
-        result = episode.send(_next_call(agent, view, result), lead)
+            agent, charged = _begin(episode, make, seed, restarted=True), 0
+        call = _next_call(agent, view, result)
+        asked = _model_calls(agent)
+        if asked > charged:
+            episode.charge_model_calls(asked - charged)
+            charged = asked
+        if not episode.ended:
+            result = episode.send(call, lead)
 
 
 def _begin(episode: Episode, make: Callable[[], Agent], seed: int, restarted: bool) -> Agent:
@@ -209,6 +216,17 @@ def _next_call(agent: Agent, view: Any, result: ToolResult | None) -> ToolCall:
         return as_call(agent.act(view, result))
     except (Exception, SystemExit) as error:
         raise _AgentError(_told(error)) from error
+
+
+def _model_calls(agent: Agent) -> int:
+    """Return how often an agent says it has asked a model so far; an agent that says nothing has asked none."""
+    try:
+        asked = getattr(agent, "model_calls", 0)
+    except (Exception, SystemExit) as error:
+        raise _AgentError(_told(error)) from error
+    if type(asked) is not int or asked < 0:
+        raise _AgentError(f"model_calls: {asked!r} is not a count")
+    return asked
 
 
 def _told(error: BaseException) -> str:

@@ -220,6 +220,8 @@ def _steps(trace: Trace) -> list[Step]:
             steps.append(Step(event["actor"], ToolCall(data["tool"], args, data["malformed"])))
         elif event["kind"] == "crash" and event["ref"] == 0:
             steps.append(Step(event["data"], ToolCall(""), crash=True))
+        elif event["kind"] == "model_calls":
+            steps.append(Step(event["actor"], ToolCall(""), model_calls=event["data"]))
     return steps
 
 

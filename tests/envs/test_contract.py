@@ -22,10 +22,17 @@ BUDGETS: list[dict[str, int]] = [
     {"tool_calls": 1},
     {"simulated_time": 1},
     {"simulated_time": 3600},
-    {"turns": 0, "tool_calls": 0, "retries": 0, "effect_attempts": 0, "simulated_time": 0},
+    {"turns": 0, "tool_calls": 0, "retries": 0, "effect_attempts": 0, "simulated_time": 0, "model_calls": 0},
     {"retries": 0},
     {"effect_attempts": 0},
-    {"turns": 10**9, "tool_calls": 10**9, "retries": 10**9, "effect_attempts": 10**9, "simulated_time": 10**9},
+    {
+        "turns": 10**9,
+        "tool_calls": 10**9,
+        "retries": 10**9,
+        "effect_attempts": 10**9,
+        "simulated_time": 10**9,
+        "model_calls": 10**9,
+    },
 ]
 
 

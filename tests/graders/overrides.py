@@ -13,7 +13,7 @@ APPROVERS = ("approver.prompt", "approver.deliberate", "approver.absent")
 SECONDS = (1, 29, 60, 900, 4000, 9000, 16_000, 40_000)
 """Lags and delays to try, from none to speak of to longer than any run."""
 
-METERS = ("turns", "tool_calls", "retries", "effect_attempts", "simulated_time")
+METERS = ("turns", "tool_calls", "retries", "effect_attempts", "simulated_time", "model_calls")
 
 
 def random_overrides(number: int, faults: Iterable[str]) -> Overrides:

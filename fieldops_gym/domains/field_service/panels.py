@@ -19,7 +19,7 @@ DAY = 24 * 3600
 def write_clock(view: View, flat: Any, at: int) -> None:
     """Time and budget, each as the share that is left. Only what time or a call changes is written at every step."""
     now, meters = view.now, view.meters
-    turns, calls, retries, attempts, seconds = view.limits
+    turns, calls, retries, attempts, seconds, asks = view.limits
     deadline, expires = view.terms
     flat[at] = (seconds - now) / seconds if now < seconds else 0.0
     flat[at + 1] = (deadline - now) / DAY if now < deadline else 0.0
@@ -29,6 +29,7 @@ def write_clock(view: View, flat: Any, at: int) -> None:
     if meters[4] or not meters[1]:
         flat[at + 5] = max(0.0, (retries - meters[3]) / retries) if retries else 0.0
         flat[at + 6] = (attempts - meters[4]) / attempts if attempts else 0.0
+    flat[at + CLOCK_FIELDS] = (asks - meters[5]) / asks if asks > meters[5] else 0.0
     if view.rows["approval"]:
         for row in view.rows["proposal"]:
             flat[at + 6 + row.position] = _approval_left(view, row.id, now)
@@ -58,6 +59,9 @@ def _may_approve(view: View, person: str) -> bool:
     return row is not None and rules.may_approve(row.record, view.rows["incident"][0].record.tenant)
 
 
+CLOCK_FIELDS = 7 + 2 * PROPOSALS
+"""Where the model calls stand: behind time, counts, approvals and requests."""
+
 CLOCK = Panel(
     fields(
         ("time", "simulated time left of the budget"),
@@ -75,6 +79,7 @@ CLOCK = Panel(
             (f"request_{n}", f"time left of the last request for approval of proposal {n}, over its full length")
             for n in range(1, PROPOSALS + 1)
         ),
+        ("model_calls", "model calls left"),
     ),
     write_clock,
     terms=terms,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from fieldops_gym.core.asking import JITTER
 from fieldops_gym.core.faults import FATES, ArmedFault, Boundary, Effect
-from fieldops_gym.core.gateway import JITTER
 from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.streams import Stream
 from fieldops_gym.domains.field_service import answers, plans
