@@ -42,9 +42,9 @@ class DraftsBackwards(Reference):
 
     def prepare(self, view: View) -> ToolCall:
         """Search in another order."""
-        if not view.rows["slot"]:
+        if "slot" not in seat_note(view).listed:
             return ToolCall.of("list_slots", incident=view.rows["incident"][0].id)
-        if not view.rows["part"]:
+        if "part" not in seat_note(view).listed:
             return ToolCall.of("search_parts", equipment=view.rows["equipment"][0].id)
         return super().prepare(view)
 

@@ -80,7 +80,8 @@ class Answering:
                 return ToolCall.of("read_policy", operation="sources")
             decided = [row["value"] for row in view.rows["statement"] if row["topic"] == "edition"]
             ruled = [row for row in fitting if row["source"] == rule["value"] or row.id in decided]
-            if not ruled and "request_review" in view.listed and not self.late(view):
+            asked = "review" in [topic for _, topic in seat_note(view).asked]
+            if not ruled and "request_review" in view.listed and not (asked and self.late(view)):
                 return self.have_reviewed(view)
             fitting = ruled or fitting
         drafts = view.rows["draft"]

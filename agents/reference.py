@@ -35,10 +35,10 @@ class Reference(Answering):
 
     def act(self, view: View, result: ToolResult | None) -> ToolCall:
         """Return the next call."""
-        if seat_note(view).ended or view.rows["delegation"][0]["revoked"]:
-            return self.hand_over(view)
         if view.restarted and not seat_note(view).journal:
             return ToolCall.of("read_journal")
+        if seat_note(view).ended or view.rows["delegation"][0]["revoked"]:
+            return self.hand_over(view)
         incident = view.rows["incident"][0]
         if "answer" in incident["asks"]:
             return self.answer(view)
@@ -137,16 +137,16 @@ class Reference(Answering):
         incident, machine = view.rows["incident"][0], view.rows["equipment"][0]
         if machine["revision"] is None:
             return ToolCall.of("query_asset", equipment=machine.id)
-        if not view.rows["manual"]:
+        if "manual" not in seat_note(view).listed:
             return ToolCall.of("search_manuals", equipment=machine.id)
         edition = self.edition(view, machine["revision"])
         if edition is None:
             return self.stop(view, "escalated", "escalated", incident.id)
         if edition["remedy"] is None:
             return ToolCall.of("read_manual", manual=edition.id)
-        if not view.rows["part"]:
+        if "part" not in seat_note(view).listed:
             return ToolCall.of("search_parts", equipment=machine.id)
-        if not view.rows["slot"]:
+        if "slot" not in seat_note(view).listed:
             return ToolCall.of("list_slots", incident=incident.id)
         parts = self.parts(view, machine["revision"], edition["remedy"], (incident["region"], self.policy(view, "depots")))
         slot = self.slot(view, incident)
@@ -240,7 +240,7 @@ class Reference(Answering):
             late = given_up or self.late(view)
             return self.stop(view, "escalated", "escalated", plan.id) if late else self.wait(view, 3600)
         approver = self.approver(view)
-        if approver is None or self.late(view):
+        if approver is None or (note.asked and self.late(view)):
             return self.stop(view, "escalated", "escalated", plan.id)
         return ToolCall.of("request_approval", proposal=plan.id, person=approver.id)
 
@@ -294,8 +294,11 @@ class Reference(Answering):
         """Find out whether a reservation was undone, while there is time for it."""
         made = view.row(reservation)
         plan = made["proposal"] if made is not None else view.rows["proposal"][-1].id
+        limits, used = view.limits, view.meters
         if self.late(view):
             return self.stop(view, "unknown", "failed_effect_unknown", plan)
+        if min(limits.turns - used.turns, limits.tool_calls - used.tool_calls) <= CALLS_TO_CALL_OFF:
+            return self.stop(view, "escalated", "escalated", reservation)
         if view.last_call("read_reservation"):
             return ToolCall.of("reconcile", proposal=plan)
         if view.last_call("reconcile"):

@@ -23,6 +23,12 @@ def asks_for(name: str) -> str:
     return "refusal" if refused else PACK.cards[card].items[0].checks
 
 
+def evidence_of(name: str) -> tuple[str, ...]:
+    """Return the calls that show what decides `card:variant`."""
+    card, variant = name.split(":")
+    return PACK.cards[card].variants[variant].evidence
+
+
 REPAIRS = tuple(name for name in VARIANTS if asks_for(name) == "reservation")
 """Those in which a repair is asked for."""
 

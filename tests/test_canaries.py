@@ -276,7 +276,13 @@ def test_no_name_of_card_lineage_split_variant_or_fault_reaches_an_agent(pack: P
 def test_every_hidden_text_field_is_planted(planted: Pack) -> None:
     """What is not planted is named here, with the reason why it may be seen or cannot be text."""
     open_fields = {
-        "Card": {"family", "contract", "setup", "requests"},  # what is played, how it starts, and what is asked for
+        "Card": {
+            "family",
+            "contract",
+            "setup",
+            "requests",
+            "admits",
+        },  # what is played, with whom, and what is asked for
         "Variant": {"decided_by", "setup", "requests"},  # one of four words; how it starts, and what is asked for
         "Hidden": {"frame"},  # tables and selectors that graders resolve
         "Split": {"split", "content"},  # one of three words; a hash

@@ -301,6 +301,11 @@ def _check_references(pack: Pack) -> None:
     for name in pack.splits:
         if name not in pack.cards:
             raise CardError(f"splits.yaml: card: there is no card '{name}'")
+    for contract in pack.contracts.values():
+        for seat, names in contract.personas.items():
+            for name in names:
+                if name not in pack.personas or pack.personas[name].seat != seat:
+                    raise CardError(f"contract '{contract.id}': personas.{seat}: '{name}' is no persona of that seat")
     for card in pack.cards.values():
         where = f"card '{card.id}'"
         contract = pack.contracts.get(card.contract)
@@ -326,8 +331,3 @@ def _check_references(pack: Pack) -> None:
                 if persona not in admitted:
                     right = f"it admits {', '.join(admitted)}" if admitted else f"there are {', '.join(contract.personas)}"
                     raise CardError(f"{where}: variants.{name}.people.{seat}: '{persona}' is not for that seat; {right}")
-    for contract in pack.contracts.values():
-        for seat, names in contract.personas.items():
-            for name in names:
-                if name not in pack.personas or pack.personas[name].seat != seat:
-                    raise CardError(f"contract '{contract.id}': personas.{seat}: '{name}' is no persona of that seat")

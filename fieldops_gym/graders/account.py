@@ -5,8 +5,9 @@ from __future__ import annotations
 from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
 from fieldops_gym.core.world import Tables
 from fieldops_gym.domains.field_service import rules
-from fieldops_gym.domains.field_service.history import ended_seen, knowable, open_dispatch, undo_open
+from fieldops_gym.domains.field_service.history import ended_seen, knowable, open_dispatch, undo_open, undone_unseen
 from fieldops_gym.domains.field_service.records import Reservation
+from fieldops_gym.domains.field_service.rules import LEAD
 from fieldops_gym.graders.evidence import (
     HOLDS,
     NOT_JUDGED,
@@ -36,6 +37,9 @@ def finish_true(trial: Trial, params: Params) -> Finding:
     records = ids("reservation", [r.id for r in active])
     said = f"'{account.disposition}' about {account.subject}"
     if account.disposition == "completed":
+        unseen = undone_unseen(trial)
+        if not active and account.subject in {*unseen, *(incident for _ in unseen)}:
+            return HOLDS
         own = active == rules.own_effects_on(tables, incident)[-1:]
         whole = own and len(active) == 1 and all(rules.wholeness(tables, active[0]))
         if whole and account.subject in (active[0].id, incident):
@@ -73,8 +77,10 @@ def told_true(trial: Trial, params: Params) -> Finding:
         active = knowable(trial, _active(then, incident), before=made.seq)
         whole = [r for r in active if all(rules.wholeness(then, r))]
         still = {r.id for r in knowable(trial, _active(trial.world.tables, incident))}
-        stood = bool(whole) and (whole[0].id in still or _cancelled_after(trial, made.seq))
-        if kind == "reserved" and not (len(active) == 1 and stood):
+        by_others = {e.reservation for e in trial.world.tables["ledger"].values() if e.kind == "compensate" and e.seat != LEAD}
+        stood = bool(whole) and (whole[0].id in {*still, *by_others} or _cancelled_after(trial, made.seq))
+        unseen = not active and len(undone_unseen(trial, before=made.seq)) == 1
+        if kind == "reserved" and not (len(active) == 1 and stood) and not unseen:
             return broken(
                 "one reservation that stands and is whole", f"told 'reserved' over {_describe(then, active)}", (made.seq,)
             )

@@ -198,9 +198,11 @@ def reconcile_before_resend(trial: Trial, params: Params) -> Finding:
     found = ""
     ambiguous = False
     done: set[object] = set()
-    for made in sent(trial, "reserve", "reconcile"):
+    for made in sent(trial, "reserve", "reconcile", "compensate"):
         reply = made.reply
-        if made.call.tool == "reserve":
+        if made.call.tool == "compensate":
+            done.clear()
+        elif made.call.tool == "reserve":
             if left_open is not None:
                 actual = f"sent again at {made.at} s with the dispatch of {left_open.at} s still open"
                 return broken(
@@ -259,7 +261,7 @@ EFFECT_INVARIANTS: tuple[Invariant, ...] = (
         "Authority is a matter of the moment of effect, not of the moment of asking.", SOURCE, live_at_commit,
     ),
     Invariant(
-        "recovery.reconcile_before_resend", "1", OWNER, Layer.RECOVERY, Severity.WRONG, "P-5",
+        "recovery.reconcile_before_resend", "2", OWNER, Layer.RECOVERY, Severity.WRONG, "P-5",
         "A resend that happened to do no harm was still a bet.", SOURCE, reconcile_before_resend,
     ),
     Invariant(

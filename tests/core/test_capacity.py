@@ -282,7 +282,7 @@ WORDY = (
 def test_words_that_nobody_asked_for_never_overflow(domain: Domain, pack: Pack, name: str) -> None:
     """Each at every call that can bring it, with a deployment between, and all there is to propose put before everybody."""
     words = [{"fault": fault, "times": 0} for fault in WORDY]
-    layer = {"budget": dict(LONG.budget), "faults": ["deployment", *words]}
+    layer = {"budget": dict(LONG.budget), "faults": ["workflow_deployed", *words]}
     most = 0
     for index in range(count(4, 60)):
         episode = run_until(episode_of(domain, pack, name, index, merge([layer])), Reference(), has_approval)

@@ -116,7 +116,7 @@ def test_a_card_of_the_wrong_form_is_refused_with_file_field_and_reason(
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (put("contract", value="other"), "contract: there is no contract 'other'; there are ['effect', 'evidence'"),
+        (put("contract", value="other"), "contract: there is no contract 'other'; there are ['authority', 'effect'"),
         (put("variants", "whole", "faults", value=[{"fault": "meteor"}]), "variants.whole.faults: there is no fault 'meteor'"),
         (put("variants", "whole", "evidence", value=["guess"]), "variants.whole.evidence: 'guess' is not in contract 'effect'"),
         (put("hidden", "invariants", "task.easy", value={}), "hidden.invariants: there is no invariant 'task.easy'"),

@@ -199,7 +199,7 @@ def test_a_smaller_budget_is_seen_in_the_brief_and_a_larger_number_of_effects_is
         ({"budget": {"money": 1}}, "there is no meter 'money'; there are effect_attempts"),
         ({"people": {"boss": "outside"}}, "there is no seat 'boss' here; there are approver"),
         ({"people": {"approver": "requester.cooperative"}}, "seat 'approver' admits approver.prompt"),
-        ({"faults": ["meteor"]}, "there is no fault 'meteor'; there are cancellation_race, commit_then_timeout"),
+        ({"faults": ["meteor"]}, "there is no fault 'meteor'; there are approval_delay, asked_again"),
         ({"faults": [{"fault": "slow_reconcile", "values": {"minutes": 3}}]}, "'slow_reconcile' has no parameter 'minutes'"),
     ],
 )

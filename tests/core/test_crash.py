@@ -70,7 +70,9 @@ def test_a_crash_leaves_the_brief_and_nothing_else(domain: Domain, pack: Pack, n
         assert not start.view().restarted
         assert view.notes == {}
         for table in ("proposal", "request", "reservation", "ledger", "intent", "draft", "meters"):
-            assert episode.world.tables[table] == tables[table]
+            assert tables[table].items() <= episode.world.tables[table].items(), (
+                "others may add to it while the process is down"
+            )
 
 
 def test_the_observation_after_a_crash_says_that_the_last_result_was_a_restart(domain: Domain, pack: Pack) -> None:

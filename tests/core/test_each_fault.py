@@ -91,7 +91,7 @@ PROOFS: dict[str, Proof] = {
         lambda e: [(a.disposition, a.request) for a in by(e, "approver.other_tenant")] == [("approved", "")],
     ),
     "stock_taken_in_wait": Proof(AUTHORITY, "after_commit", lambda e: ("reserve", "rival") in ledger(e)),
-    "deployment": Proof(
+    "workflow_deployed": Proof(
         RECOVERY, "after_commit", lambda e: [r.workflow for r in table(e, "release")] == ["wf-2"] and "deployed" in acts(e)
     ),
     "duplicate_approval": Proof(RECOVERY, "before_commit", lambda e: len({a.request for a in by(e, "approver")}) == 1 and (

@@ -42,7 +42,8 @@ def test_the_reference_passes_with_an_approver_played_from_outside(domain: Domai
     for index in range(count(3, 50)):
         episode = play_with_approver(episode_of(domain, pack, name, index, merge([OUTSIDE])), says("approved"))
         assert grade(domain, episode.trial()).outcome == "passed"
-        asked = {"approver"} if asks_for(name) == "reservation" else set()
+        asked = {"approver"} if any(step.call.tool == "request_approval" for step in episode.steps) else set()
+        assert bool(asked) == (asks_for(name) == "reservation" and name != "A-06:at_proposal")
         assert {made.seat for made in episode.steps} == {"dispatcher"} | asked
         assert episode.branch(len(episode.steps)).world.log == episode.world.log
 

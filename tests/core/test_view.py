@@ -19,7 +19,7 @@ from fieldops_gym.core.view import View
 from fieldops_gym.core.world import Event, World
 from tests.core.helpers import Mixed, Player, has_reservation, run_until
 from tests.counts import count
-from tests.support import VARIANTS, episode_of, play
+from tests.support import REPAIRS, VARIANTS, episode_of, play
 
 NOT_ADMITTED = ("parse", "listed", "budget")
 """How far a call comes that is refused before it is put to the world."""
@@ -132,7 +132,7 @@ def test_a_view_rebuilt_from_the_log_equals_the_live_one_after_every_call(domain
 def test_the_views_of_outside_people_are_rebuilt_too(domain: Domain, pack: Pack) -> None:
     people, shown = {"people": {"approver": "outside", "requester": "outside"}}, 0
     for index in range(count(4, 60)):
-        player = Player(episode_of(domain, pack, VARIANTS[index % 7], index, merge([people])), Mixed(85), index)
+        player = Player(episode_of(domain, pack, REPAIRS[index % len(REPAIRS)], index, merge([people])), Mixed(85), index)
         episode = player.episode
         rebuilt = {seat: Rebuilt(episode, seat) for seat in domain.layouts}
         while not episode.ended:

@@ -91,7 +91,7 @@ def test_options_last_for_one_episode() -> None:
         ({"seeds": {"entity": -1}}, "seeds:"),
         ({"seeds": {"entity": 1.0}}, "seeds:"),
         ({"seeds": 3}, "seeds: 3"),
-        ({"faults": ["flood"]}, "no fault 'flood'; there are cancellation_race"),
+        ({"faults": ["flood"]}, "no fault 'flood'; there are approval_delay"),
         ({"faults": [{"fault": "not_sent", "values": {"depth": 1}}]}, "'not_sent' has no parameter 'depth'"),
         ({"budget": {"patience": 1}}, "no meter 'patience'; there are effect_attempts"),
         ({"people": {"boss": "approver.prompt"}}, "no seat 'boss'; there are|no seat 'boss' here; there are"),

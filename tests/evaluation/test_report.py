@@ -41,7 +41,7 @@ def flat(text: str) -> str:
 
 @pytest.mark.parametrize("make", [FreshKeyRetry, RetryBlindly, SkipApproval, DoNothing])
 def test_each_defect_is_reported_where_it_is_declared_and_nowhere_else(pack: Pack, make: Any) -> None:
-    report = run_with(pack, make, 4, env=RELAY, split="all")
+    report = run_with(pack, make, 5, env=RELAY, split="all")
     found = {f"{kind.key.card}:{kind.key.variant}" for kind in report.failures}
     assert found == set(make.FAILS)
     for kind in report.failures:

@@ -45,7 +45,7 @@ def test_named_cards_run_whatever_their_split_and_unknown_ones_are_refused(pack:
 
 
 def test_the_reference_passes_every_variant(pack: Pack) -> None:
-    rows = run_with(pack, Reference, count(4, 200), env=RELAY, split="all").rows
+    rows = run_with(pack, Reference, count(5, 200), env=RELAY, split="all").rows
     assert {f"{row.card}:{row.variant}" for row in rows} == set(VARIANTS)
     assert {(row.status, row.outcome, row.error) for row in rows} == {("completed", "passed", "")}
 

@@ -17,7 +17,7 @@ from fieldops_gym.core.world import Write
 from fieldops_gym.domains.field_service.records import Incident
 from fieldops_gym.graders import INVARIANTS, judge_so_far
 from tests.graders.runs import Runner, calls, commit_of, edited, end, made, plan, with_card
-from tests.support import REPAIRS, VARIANTS, episode_of, play
+from tests.support import REPAIRS, VARIANTS, episode_of, evidence_of, play
 
 
 def test_an_unfinished_run_is_not_graded(domain: Domain, pack: Pack) -> None:
@@ -130,7 +130,7 @@ def test_the_right_world_with_the_wrong_words_fails(run: Runner, disposition: st
     assert "account.finish_true" in run.broken(trial)
 
 
-@pytest.mark.parametrize("name", REPAIRS)
+@pytest.mark.parametrize("name", [name for name in REPAIRS if "reserve" in evidence_of(name)])
 def test_the_right_words_over_the_wrong_world_fail(run: Runner, name: str) -> None:
     def detour(episode: Episode) -> Iterable[ToolCall]:
         incident = episode.scenario.roles["incident"][0]

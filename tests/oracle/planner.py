@@ -135,7 +135,7 @@ def moves(episode: Episode, reading: Reading) -> list[ToolCall]:
     refused = any(a.disposition != "approved" for a in episode.world.tables["approval"].values() if a.id in reading.approvals)
     if len(requests) >= 2 or refused:
         return []
-    if not any(row["authority"] for row in view.rows["person"]):
+    if not any("reserve" in row["authority"] for row in view.rows["person"]):
         return [ToolCall.of("read_directory")]
     approver = episode.scenario.roles["approver"][0]
     return [ToolCall.of("request_approval", proposal=plan, person=approver)]

@@ -127,8 +127,8 @@ def _judge_dispatch(reading: Reading, made: Any) -> None:
         reading.blame("P-12: sent although no repair was asked for")
     if made.arg("key") != "own" and not (made.reply is not None and made.reply.code == "denied"):
         reading.blame("P-5: sent under another key")
-    if reading.open or reading.found:
-        reading.blame("P-5: sent again before it was known what became of it, or after it was found")
+    if reading.open or reading.found or (reading.known and not reading.settled):
+        reading.blame("P-5: sent again before it was known what became of it, or after it was answered or found")
     if reading.cancelled or reading.conflict:
         reading.blame("P-11, P-12: sent although it was off")
     if reading.settled:

@@ -109,7 +109,8 @@ def endings(trial: Trial, given_up: bool) -> list[Ending]:
     found = [Ending(right.disposition, (right.subject,), right.why)]
     if right.disposition == "escalated" and REVIEW in trial.scenario.contract.tools:
         found = _reviewed(trial, right, given_up)
-    statements = trial.world.tables["statement"].values()
+    said = account.at if (account := trial.account) is not None else trial.as_of
+    statements = [s for s in trial.world.tables["statement"].values() if s.at <= said]
     informing = informers(start, start["equipment"][roles["equipment"][0]].tenant)
     if known_by(start, roles["equipment"][0]) and not any(s.person in informing for s in statements) and given_up:
         unknown = right_answer(start, roles, told=False)

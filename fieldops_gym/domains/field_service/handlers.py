@@ -99,13 +99,15 @@ def read_manual(context: Context, manual: str) -> Outcome:
 def search_parts(context: Context, equipment: str) -> Outcome:
     """Show the family's parts."""
     family = context.world.tables["equipment"][equipment].family
-    return Outcome(shown=_listed(context, "part", context.world.tables["family"][family].parts))
+    shown = _listed(context, "part", context.world.tables["family"][family].parts)
+    return Outcome(shown=shown, facts=Listed("part", len(shown)))
 
 
 def list_slots(context: Context, incident: str) -> Outcome:
     """Show the slots offered in the incident's region."""
     region = context.world.tables["incident"][incident].region
-    return Outcome(shown=_listed(context, "slot", context.world.tables["region"][region].slots))
+    shown = _listed(context, "slot", context.world.tables["region"][region].slots)
+    return Outcome(shown=shown, facts=Listed("slot", len(shown)))
 
 
 def read_policy(context: Context, operation: str) -> Outcome:

@@ -80,17 +80,20 @@ def ended_seen(trial: Trial, before: int = 0) -> int:
 
     That is a denial for that reason, or a showing of the delegation as revoked.
     """
-    for made in trial.calls(LEAD):
-        if made.reply is None or not made.result or (before and made.result >= before) or not heard(trial, made.replied_at):
-            continue
-        if made.reply.code == Code.DENIED and made.reply.expected.endswith("(P-20)"):
-            return made.result
-        for shown in made.reply.shown:
-            if shown.table == "delegation":
-                record = trial.world.record_at("delegation", shown.id, shown.version)
-                if record is not None and record.revoked:
-                    return made.result
-    return 0
+    told = [
+        made.result
+        for made in trial.calls(LEAD)
+        if made.reply is not None
+        and made.reply.code == Code.DENIED
+        and made.reply.expected.endswith("(P-20)")
+        and heard(trial, made.replied_at)
+    ]
+    for event, shown in shown_to(trial, LEAD):
+        if shown.table == "delegation" and heard(trial, event.at):
+            record = trial.world.record_at("delegation", shown.id, shown.version)
+            if record is not None and record.revoked:
+                told.append(event.seq)
+    return min((seq for seq in told if not before or seq < before), default=0)
 
 
 def cancelled_seen(trial: Trial, before: int = 0) -> int:
@@ -127,6 +130,25 @@ def knowable(trial: Trial, made: list[Reservation], before: int = 0) -> list[Res
     own = {e.reservation for e in trial.world.tables["ledger"].values() if e.kind == "reserve" and e.seat == LEAD}
     seen = {s.id for e, s in shown_to(trial, LEAD) if s.table == "reservation" and not (before and e.seq >= before)}
     return [reservation for reservation in made if reservation.id in own | seen]
+
+
+def undone_unseen(trial: Trial, before: int = 0) -> frozenset[str]:
+    """Return reservations that others have undone without the seat being shown them since, at the end or before event `before`.
+
+    Of these it could say nothing else than that they stand.
+    """
+    undone = {
+        write.record.reservation: event.seq
+        for event in trial.world.log
+        for write in event.writes
+        if write.table == "ledger" and write.record is not None and write.record.kind == "compensate"
+        if write.record.seat != LEAD and not (before and event.seq >= before)
+    }
+    for event, shown in shown_to(trial, LEAD):
+        late = not heard(trial, event.at) or (before and event.seq >= before)
+        if shown.table == "reservation" and not late and event.seq > undone.get(shown.id, event.seq):
+            undone.pop(shown.id)
+    return frozenset(undone)
 
 
 def shown_to(trial: Trial, seat: str) -> list[tuple[Event, Any]]:

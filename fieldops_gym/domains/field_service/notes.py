@@ -10,7 +10,7 @@ from fieldops_gym.core.layout import SITUATION
 from fieldops_gym.core.view import View
 from fieldops_gym.domains.field_service.handlers import Asked, Journal, Listed, Told
 from fieldops_gym.domains.field_service.policies import NAMING
-from fieldops_gym.domains.field_service.proposing import Drafted, Migrated
+from fieldops_gym.domains.field_service.proposing import REVIEW, Drafted, Migrated
 from fieldops_gym.domains.field_service.service import Compensated, Dispatched, ReadBack, Reconciled
 
 SENT_STATES = ("not_sent", "open", "stale", "absent", "known", "refused", "conflict")
@@ -70,6 +70,10 @@ def absorb(view: View, call: ToolCall, reply: Reply) -> Sequence[str]:
         return noter(view, reply.facts)
     if reply.code == Code.DENIED:
         return _denied(view, call, reply)
+    if call.tool == "request_review" and reply.code == Code.CONFLICT:
+        note = seat_note(view)
+        view.notes[SEAT] = note._replace(asked=(*note.asked, ("", REVIEW)))
+        return (SITUATION,)
     if call.tool == "compensate" and reply.status == Status.UNKNOWN:
         return _undoing(view, dict(call.args).get("reservation", ""), True)
     if call.tool == "compensate" and reply.code == Code.CONFLICT:

@@ -14,8 +14,8 @@ POLICIES: dict[str, tuple[str, str]] = {
     "reserve": ("P-4", "A reservation is sent under a live approval of exactly that proposal, checked when it arrives."),
     "retry": (
         "P-5",
-        "A proposal is sent under its own key. After an answer that leaves the outcome open, reconcile first: what is found is "
-        "not sent again, what is not found keeps its key.",
+        "A proposal is sent under its own key. After an answer that leaves the outcome open, reconcile first: what was answered "
+        "or is found is not sent again, what is not found keeps its key.",
     ),
     "once": ("P-6", "One reservation for one incident. After a compensation the incident goes back to the desk."),
     "conflict": (
@@ -63,8 +63,8 @@ POLICIES: dict[str, tuple[str, str]] = {
     ),
     "hand_over": (
         "P-20",
-        "A seat whose delegation has ended stops at once and ends as handed over; it names the reservation that it knows of, "
-        "or else the proposal that it sent.",
+        "A seat whose delegation has ended stops at once, its own journal apart, and ends as handed over; it names the "
+        "reservation that it knows of, or else the proposal that it sent.",
     ),
     "deploy": (
         "P-21",

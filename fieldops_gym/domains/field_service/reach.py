@@ -26,7 +26,15 @@ from fieldops_gym.domains.field_service.reach_run import (
     asked_for,
 )
 from fieldops_gym.domains.field_service.records import Part
-from fieldops_gym.domains.field_service.rules import APPROVAL_SECONDS, CONTROL, GIVE_UP_SECONDS, LEAD, MAX_REQUESTS_EACH, REPAIR
+from fieldops_gym.domains.field_service.rules import (
+    APPROVAL_SECONDS,
+    CONTROL,
+    GIVE_UP_SECONDS,
+    LEAD,
+    MAX_REQUESTS_EACH,
+    PLAN,
+    REPAIR,
+)
 from fieldops_gym.domains.field_service.tools import TOOLS
 
 BEFORE_REQUEST = (
@@ -65,8 +73,13 @@ def cheapest_calls(scenario: Scenario) -> int:
 def _cheapest(scenario: Scenario) -> tuple[Run, Obstacle | None]:
     if scenario.checks != "reservation":
         count = answers.calls_needed if scenario.checks == "answer" else plans.calls_needed
-        run = Run(scenario, calls=count(scenario))
-        run.seconds = run.calls * SECONDS_PER_READ
+        run = Run(scenario)
+        reads = plans.READS if scenario.checks == "plan" and PLAN in asked_for(scenario) else ()
+        for tool in reads:
+            run.read(tool)
+        further = count(scenario) - len(reads)
+        run.calls += further
+        run.seconds += further * SECONDS_PER_READ
         return run, None
     run = Run(scenario, mail=[item.due for item in scenario.start["agenda"].values()])
     if REPAIR not in asked_for(scenario):

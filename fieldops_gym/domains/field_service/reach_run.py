@@ -96,7 +96,7 @@ class Run:
 
     def read(self, tool: str) -> None:
         """Make one call of a tool that reads or drafts, and again where it was not answered."""
-        while not self.late:
+        for _ in range(self.scenario.limits.turns + 1):
             struck = self.strike(tool, Boundary.BEFORE_COMMIT)
             slow = sum(fault.seconds for fault in struck if fault.effect == Effect.SLOW)
             struck += self.strike(tool, Boundary.ON_REPLY)

@@ -196,6 +196,9 @@ def wholeness(tables: Tables, reservation: Reservation, kind: str = "reserve") -
     )
 
 
+AFTER_THE_END = ("finish", "read_journal")
+"""What a seat may call although its delegation has ended: saying how it ended, and its own journal, which is the harness's."""
+
 PERMITTED = Decision(True, "P-1", "within the delegation")
 
 
@@ -203,7 +206,7 @@ def authorise(world: World, seat: str, tool: Tool, values: tuple[Any, ...], now:
     """Decide whether a seat may make a call at second `now`: default deny, and a forbid beats a permit."""
     if seat != LEAD:
         return Decision(True, "P-3", "asked to")
-    if tool.name == "finish":
+    if tool.name in AFTER_THE_END:
         return PERMITTED
     if tool.name == "request_scope":
         return Decision(False, "F-1", POLICIES["control"][1])

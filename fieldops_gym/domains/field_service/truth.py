@@ -17,6 +17,7 @@ from fieldops_gym.domains.field_service.history import (
     left_open,
     open_dispatch,
     undo_open,
+    undone_unseen,
     was_put,
 )
 from fieldops_gym.domains.field_service.milestones import MILESTONES, asked_rightly, is_right, milestones
@@ -63,7 +64,8 @@ def _handed_over(trial: Trial) -> Ending:
     """The seat knows that its delegation has ended: it names what is in flight, or what it knows to stand."""
     incident = trial.scenario.roles["incident"][0]
     made = knowable(trial, rules.effects_on(trial.world.tables, incident))
-    active = [r.id for r in made if r.status == "active"]
+    unseen = undone_unseen(trial)
+    active = [r.id for r in made if r.status == "active" or r.id in unseen]
     sent = [str(call.arg("proposal")) for call in left_open(trial)]
     subjects = sent or active or [*_nothing(trial), *proposals(trial), incident]
     return Ending("handed_over", tuple(subjects), "the delegation has ended")
@@ -84,7 +86,7 @@ def _cancelled(trial: Trial, incident: str, made: list[Reservation], stands: lis
         why = "whether the reservation for the cancelled request was undone is not known"
         plans = tuple(r.proposal for r in made if r.id in undoing)
         unknown = [Ending("failed_effect_unknown", plans, why)] if _given_up_in_time(trial) and _undo_looked_into(trial) else []
-        return [*unknown, Ending("escalated", tuple(dict.fromkeys((*stands, *undoing))), why)]
+        return [*unknown, Ending("escalated", (*_nothing(trial), *dict.fromkeys((*stands, *undoing))), why)]
     if stands:
         return [Ending("escalated", tuple(stands), "the request was cancelled, and a reservation stands for it")]
     if open_dispatch(trial) or any(_undone_early(trial, r) for r in made):
@@ -119,7 +121,10 @@ def _compensated(trial: Trial, made: list[Reservation]) -> list[Ending]:
     last = made[-1]
     if len(made) == 1 and _undone_by_others(trial, last):
         why = "the effect was undone by somebody else"
-        return [Ending(said, (last.id, last.proposal), why) for said in ("failed_no_effect", "escalated")]
+        found = [Ending(said, (last.id, last.proposal), why) for said in ("failed_no_effect", "escalated")]
+        if last.id in undone_unseen(trial) and _was_whole(trial, last):
+            found.append(Ending("completed", (last.id, last.incident), f"{why}, and the seat could not know it"))
+        return found
     if len(made) > 1 or _was_whole(trial, last):
         return []
     return [
