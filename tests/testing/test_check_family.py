@@ -29,14 +29,15 @@ FORMS: dict[str, Wrap] = {
 
 
 FEW = {
-    "FieldOps-Evidence-v0": ["E-02"], "FieldOps-Proposal-v0": ["P-02"], "FieldOps-Effect-v0": ["X-05"],
+    "FieldOps-Evidence-v0": ["E-02"], "FieldOps-Proposal-v0": ["P-02"], "FieldOps-Authority-v0": ["A-03"],
+    "FieldOps-Effect-v0": ["X-05"], "FieldOps-Recovery-v0": ["R-04"],
 }  # fmt: skip
 """A card of each family, for the quick form of tests that make many environments."""
 
 
 @pytest.mark.parametrize("env_id", [row.id for row in ENVIRONMENTS])
 def test_every_family_is_sound(env_id: str) -> None:
-    cards = ["E-01", "P-01", "X-03"] if env_id == "FieldOps-Relay-v0" and not FULL else None
+    cards = ["E-01", "P-01", "A-05", "X-03", "R-02"] if env_id == "FieldOps-Relay-v0" and not FULL else None
     check_family(env_id, make_agent=Reference, episodes=count(1, 20), cards=cards)
 
 

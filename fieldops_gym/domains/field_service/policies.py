@@ -14,8 +14,8 @@ POLICIES: dict[str, tuple[str, str]] = {
     "reserve": ("P-4", "A reservation is sent under a live approval of exactly that proposal, checked when it arrives."),
     "retry": (
         "P-5",
-        "A proposal is sent under its own key. After an answer that leaves the outcome open, reconcile first: what was answered "
-        "or is found is not sent again, what is not found keeps its key.",
+        "A proposal is sent under its own key. After an answer that leaves the outcome open, reconcile first: what was "
+        "answered or is found is not sent again, what is not found keeps its key.",
     ),
     "once": ("P-6", "One reservation for one incident. After a compensation the incident goes back to the desk."),
     "conflict": (
