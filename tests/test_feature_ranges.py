@@ -13,8 +13,8 @@ from tests.counts import count
 from tests.support import VARIANTS
 
 PREDICATE = {-1.0, 0.0, 1.0}
-NEAR = 0.05
-"""How far beyond a range that a few hundred episodes have covered a number may lie."""
+NEAR = count(15, 5) / 100
+"""How far beyond a range that these episodes have covered a number may lie."""
 
 
 def seen(domain: Domain, pack: Pack, split: str, episodes: int) -> np.ndarray:
