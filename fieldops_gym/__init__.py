@@ -17,7 +17,7 @@ from fieldops_gym.graders import grade
 from fieldops_gym.packs import load_tasks
 from fieldops_gym.registry import ENVIRONMENTS, register_envs
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 register_envs()
 
