@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fieldops_gym import ENVIRONMENTS, Coordinates, Episode, evaluation_seeds, load_tasks
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.overrides import Overrides
+from tests.counts import FULL
 
 PACK = load_tasks()
 VARIANTS = tuple(f"{card.id}:{variant}" for card in PACK.cards.values() for variant in card.variants)
@@ -21,6 +23,13 @@ def asks_for(name: str) -> str:
     steps = {step.step: step.with_ for step in PACK.cards[card].variants[variant].setup}
     refused = not steps.get("asks_control", {"repair": True})["repair"] or not steps.get("asks_plan", {"plan": True})["plan"]
     return "refusal" if refused else PACK.cards[card].items[0].checks
+
+
+def spread(kinds: Sequence[Any], names: Sequence[str] = VARIANTS) -> list[tuple[Any, str]]:
+    """Return every kind with every name in the full form; else each name with one kind, every kind in turn."""
+    if FULL:
+        return list(itertools.product(kinds, names))
+    return [(kinds[position % len(kinds)], name) for position, name in enumerate(names)]
 
 
 def evidence_of(name: str) -> tuple[str, ...]:

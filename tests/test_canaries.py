@@ -23,7 +23,7 @@ from fieldops_gym.envs.families import RelayEnv
 from fieldops_gym.wrappers import CallMenu, JsonCalls
 from fieldops_gym.wrappers.json_calls import brief_of
 from tests.counts import count
-from tests.support import VARIANTS
+from tests.support import spread
 
 SEEDS = count(3, 60)
 MARK = "canary"
@@ -253,16 +253,14 @@ def planted(pack: Pack) -> Pack:
     return marked(pack)
 
 
-@pytest.mark.parametrize("face", sorted(FACES))
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize(("face", "name"), spread(sorted(FACES)))
 def test_no_canary_reaches_an_agent(planted: Pack, face: str, name: str) -> None:
     for index in range(SEEDS):
         for text in seen(planted, face, name, index):
             assert MARK not in text, f"{name} through {face}, seeds {index}: {text[:200]}"
 
 
-@pytest.mark.parametrize("face", sorted(FACES))
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize(("face", "name"), spread(sorted(FACES)))
 def test_no_name_of_card_lineage_split_variant_or_fault_reaches_an_agent(pack: Pack, face: str, name: str) -> None:
     card = pack.cards[name.split(":")[0]]
     names = {*pack.cards, *pack.faults, *pack.personas, card.lineage, card.segment, *(s.split for s in pack.splits.values())}

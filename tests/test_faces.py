@@ -18,7 +18,7 @@ from fieldops_gym.core.tools import Ref, json_schema
 from fieldops_gym.envs.families import RelayEnv
 from fieldops_gym.wrappers import CallMenu, JsonCalls
 from tests.counts import count
-from tests.support import VARIANTS
+from tests.support import VARIANTS, spread
 
 SEEDS = count(3, 100)
 CATALOGUE = DOMAINS["field_service"].layouts["dispatcher"].catalogue
@@ -62,8 +62,7 @@ def entries(env: Any, index: int, prefix: int) -> Iterator[int]:
             yield stream.draw(len(episode.steps)).pick(np.flatnonzero(episode.lead_view.menu_mask()).tolist())
 
 
-@pytest.mark.parametrize("prefix", [0, 9, 13, 60])
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize(("prefix", "name"), spread([0, 9, 13, 60]))
 def test_the_same_calls_give_the_same_log(name: str, prefix: int) -> None:
     arrays, menu, spoken = RelayEnv(split="all"), CallMenu(RelayEnv(split="all")), JsonCalls(RelayEnv(split="all"))
     for index in range(SEEDS):

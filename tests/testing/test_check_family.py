@@ -12,6 +12,7 @@ from fieldops_gym import ENVIRONMENTS
 from fieldops_gym.testing import RULES, FamilyError, check_family
 from fieldops_gym.wrappers import BudgetLimit, CallMenu, FaultInjection, JsonCalls, ShapedReward, UserTurns
 from tests.counts import FULL, count
+from tests.support import spread
 from tests.testing.wrong_families import WRONG, Wrong
 
 Wrap = Callable[[gymnasium.Env], gymnasium.Env]
@@ -28,6 +29,8 @@ FORMS: dict[str, Wrap] = {
 }
 
 
+FAMILIES = [row.id for row in ENVIRONMENTS if row.family != "all"]
+
 FEW = {
     "FieldOps-Evidence-v0": ["E-02"], "FieldOps-Proposal-v0": ["P-02"], "FieldOps-Authority-v0": ["A-03"],
     "FieldOps-Effect-v0": ["X-05"], "FieldOps-Recovery-v0": ["R-04"],
@@ -41,8 +44,7 @@ def test_every_family_is_sound(env_id: str) -> None:
     check_family(env_id, make_agent=Reference, episodes=count(1, 20), cards=cards)
 
 
-@pytest.mark.parametrize("env_id", [row.id for row in ENVIRONMENTS if row.family != "all"])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("form", "env_id"), spread(list(FORMS), FAMILIES * (1 if FULL else 2)))
 def test_every_form_of_it_is_sound(env_id: str, form: str) -> None:
     cards = None if FULL else FEW[env_id]
     check_family(f"fieldops_gym:{env_id}", make_agent=Reference, wrap=FORMS[form], episodes=count(1, 3), cards=cards)
