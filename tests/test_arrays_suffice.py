@@ -17,7 +17,7 @@ from tests.counts import FULL, count
 from tests.support import VARIANTS
 
 WIDTH = 256
-BATCH = 1024
+BATCH = 256
 
 
 TAUGHT = VARIANTS if FULL else VARIANTS[::3]
@@ -88,7 +88,7 @@ def passes(model: Any, seeds_per_variant: int) -> dict[str, float]:
 
 
 def test_a_classifier_fitted_on_the_reference_plays_the_cards(domain: Domain, pack: Pack) -> None:
-    model = fit(*demonstrations(domain, pack, count(100, 1000)), epochs=count(10, 24))
+    model = fit(*demonstrations(domain, pack, count(100, 400)), epochs=count(16, 24))
     by_variant = passes(model, count(6, 100))
     families: dict[str, list[float]] = {}
     for name, share in by_variant.items():
