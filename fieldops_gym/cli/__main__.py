@@ -1,0 +1,5 @@
+"""`python -m fieldops_gym.cli`."""
+
+from fieldops_gym.cli import main
+
+main()

@@ -1,0 +1,122 @@
+"""`fieldops list` and `fieldops run`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from fieldops_gym.cli.common import INTERRUPTED, UNJUDGED, Tasks, app, pack_for, plain_table, refuse, row_named, split_names
+from fieldops_gym.core.cards import CardError, Pack
+from fieldops_gym.core.overrides import Overrides, merge
+from fieldops_gym.evaluation import (
+    AccessLogError,
+    AgentLoadError,
+    Report,
+    ResultsError,
+    RunSettings,
+    TrialStatus,
+    docs,
+    load_agent,
+    run,
+    settings_for,
+)
+from fieldops_gym.evaluation.agents import AgentSource
+from fieldops_gym.evaluation.report import render
+from fieldops_gym.registry import ENVIRONMENTS, EVERY_FAMILY
+
+
+class Split(StrEnum):
+    """The splits of cards, and all of them."""
+
+    TRAIN = "train"
+    DEVELOPMENT = "development"
+    HELD_OUT = "held_out"
+    REGRESSION = "regression"
+    ALL = "all"
+
+
+@app.command("list")
+def list_command(tasks: Tasks = None) -> None:
+    """List the environments, and the cards of each."""
+    console = Console(highlight=False)
+    environments = plain_table("environment", "domain", "family")
+    for row in ENVIRONMENTS:
+        environments.add_row(row.id, row.domain, row.family)
+    console.print(environments)
+    for row in (row for row in ENVIRONMENTS if row.family != EVERY_FAMILY):
+        pack = pack_for(row, tasks)
+        found = [card for _, card in sorted(pack.cards.items()) if card.family == row.family]
+        cards = plain_table("card", "family", "split", "segment", "variants", "budget")
+        for card in found:
+            cells = (card.id, card.family, pack.splits[card.id].split, card.segment, ", ".join(card.variants), card.contract)
+            cards.add_row(*map(Text, cells))
+        console.print()
+        console.print(cards)
+        for contract in dict.fromkeys(card.contract for card in found):
+            limits = docs.budget_words(pack.contracts[contract].budget)
+            console.print(Text(f"\nbudget {contract}: {limits}"))
+
+
+@app.command("run")
+def run_command(
+    env: Annotated[str, typer.Option(help="The environment's id; `fieldops list` shows them.", metavar="ID")],
+    agent: Annotated[str, typer.Option(help="The agent: a class, or a function that makes one.", metavar="MODULE:ATTR")],
+    cards: Annotated[str | None, typer.Option(help="Just these cards, whatever their split.", metavar="X-01,...")] = None,
+    split: Annotated[Split, typer.Option(help="The cards of this split.")] = Split.TRAIN,
+    seeds: Annotated[int, typer.Option(help="Trials per card; its variants take turns.", min=1, metavar="N")] = 20,
+    fault: Annotated[list[str] | None, typer.Option(help="Add this fault to every trial (repeatable).", metavar="ID")] = None,
+    tasks: Tasks = None,
+    out: Annotated[Path | None, typer.Option(help="Keep results and traces in this directory.", metavar="DIR")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that DIR holds.")] = False,
+    access_log: Annotated[
+        Path | None, typer.Option(help="Append a line to FILE: which held-out cards this run opens.", metavar="FILE")
+    ] = None,
+    failures: Annotated[int, typer.Option(help="Kinds of failure to show; 0 for all.", min=0, metavar="N")] = 10,
+) -> None:
+    """Run an agent on the cards of an environment and say what failed, and why.
+
+    Exit status 0: the run worked, however bad the agent is. 1: a trial could not be judged. 2: the command is wrong.
+    """
+    if resume and out is None:
+        refuse("--resume needs --out DIR, the directory of the run to go on with")
+    row = row_named(env)
+    try:
+        pack = pack_for(row, tasks)
+        overrides = _overrides(pack, fault or [])
+        source = load_agent(agent)
+        chosen = None if cards is None else split_names(cards)
+        settings = settings_for(row.id, source.name, pack, chosen, split.value, seeds, overrides)
+        report = _watched(settings, pack, source, out, resume, access_log)
+    except (AccessLogError, AgentLoadError, CardError, ResultsError, OSError) as error:
+        refuse(str(error))
+    except KeyboardInterrupt:
+        kept = "nothing was kept" if out is None else f"go on with --out {out} --resume"
+        Console(stderr=True).print(Text(f"interrupted; {kept}"))
+        raise typer.Exit(INTERRUPTED) from None
+    render(Console(highlight=False), report, failures)
+    if any(row.status == TrialStatus.INFRA_ERROR for row in report.rows):
+        raise typer.Exit(UNJUDGED)
+
+
+def _watched(
+    settings: RunSettings, pack: Pack, agent: AgentSource, out: Path | None, resume: bool, access_log: Path | None
+) -> Report:
+    """Run with a progress bar on standard error, if that is a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("trials", total=len(settings.cards) * settings.seeds)
+        return run(settings, pack, agent, out, resume, lambda _: progress.advance(task), access_log)
+
+
+def _overrides(pack: Pack, faults: list[str]) -> Overrides:
+    for name in faults:
+        if name not in pack.faults:
+            refuse(f"there is no fault '{name}'; there are {', '.join(sorted(pack.faults))}")
+    return merge([{"faults": {"append": faults}}] if faults else [])

@@ -1,0 +1,80 @@
+"""The agents that an audit needs: one that does the work, honest styles that must pass, and shortcuts with declarations."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from fieldops_gym.evaluation.agents import Agent, AgentLoadError
+
+Make = Callable[[], Agent]
+
+
+class Shortcut(NamedTuple):
+    """An agent that must fail. `fails` maps `card:variant` to the invariant that must break; elsewhere it must pass.
+
+    `stands_for` is the failure it stands for.
+    """
+
+    name: str
+    stands_for: str
+    make: Make
+    fails: Mapping[str, str]
+    void: frozenset[str]
+
+
+class Style(NamedTuple):
+    """An honest agent that must pass. On `void` variants it never meets the fault, and its run is void."""
+
+    name: str
+    make: Make
+    void: frozenset[str]
+
+
+class AgentSuite(NamedTuple):
+    """What a module of agents offers to an audit. `combine` makes one agent class out of several styles' classes."""
+
+    module: str
+    reference: Make
+    styles: tuple[Style, ...]
+    shortcuts: tuple[Shortcut, ...]
+    combine: Callable[[tuple[Any, ...]], Make]
+
+
+def load_suite(name: str) -> AgentSuite:
+    """Import a module that has REFERENCE, ALTERNATIVES, SHORTCUTS and `combined`. Raises `AgentLoadError`."""
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(name)
+    except Exception as error:
+        raise AgentLoadError(f"agents '{name}': it cannot be imported: {type(error).__name__}: {error}") from error
+    return suite_of(module)
+
+
+def suite_of(module: ModuleType) -> AgentSuite:
+    """Read a module's agents. Raises `AgentLoadError` that names what is missing, and what would be right."""
+    wanted = {
+        "REFERENCE": "a class that does the work",
+        "ALTERNATIVES": "a sequence of honest styles",
+        "SHORTCUTS": "a sequence of agents with FAILS, by `card:variant`",
+        "combined": "a function that makes one agent class of several",
+    }
+    for attribute, what in wanted.items():
+        if not hasattr(module, attribute):
+            raise AgentLoadError(f"agents '{module.__name__}': it has no {attribute}, {what}; agents.suite is an example")
+    styles = tuple(Style(each.__name__, each, frozenset(getattr(each, "VOID", ()))) for each in module.ALTERNATIVES)
+    shortcuts = tuple(
+        Shortcut(each.__name__, _first_line(each), each, each.FAILS, frozenset(getattr(each, "VOID", ())))
+        for each in module.SHORTCUTS
+    )
+    return AgentSuite(module.__name__, module.REFERENCE, styles, shortcuts, module.combined)
+
+
+def _first_line(agent: Any) -> str:
+    return " ".join((agent.__doc__ or "").strip().split("\n\n")[0].split())
