@@ -6,10 +6,10 @@ check falls short; 2 when the command itself, or a file that it was given, is wr
 
 from __future__ import annotations
 
-from fieldops_gym.cli import evaluate, look, upkeep
+from fieldops_gym.cli import evaluate, look, review, upkeep
 from fieldops_gym.cli.common import app
 
-__all__ = ["app", "evaluate", "look", "main", "upkeep"]
+__all__ = ["app", "evaluate", "look", "main", "review", "upkeep"]
 
 
 def main() -> None:
