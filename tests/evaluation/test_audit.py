@@ -157,6 +157,19 @@ def test_twice_is_the_same(few: Pack) -> None:
     assert one.to_markdown() == other.to_markdown()
 
 
+def test_the_page_tells_what_an_average_would_have_paid(few: Pack) -> None:
+    report = audit(NAME, few, small(few), quick=True)
+    shares = {
+        row.subject: row.figures for section in report.sections for row in section.rows if "share_of_checks" in row.figures
+    }
+    assert list(shares) == ["DoNothing", "KeyHopper"]
+    assert 0 < float(shares["DoNothing"]["share_of_checks"]) < 1
+    for name, figures in shares.items():
+        assert (
+            f"| {name} | {figures['failed']} of {figures['runs']} | {figures['share_of_checks']:.0%} |" in report.to_markdown()
+        )
+
+
 def test_a_module_without_agents_is_refused() -> None:
     with pytest.raises(AgentLoadError, match=r"it has no REFERENCE, a class that does the work"):
         load_suite("agents.shortcuts")

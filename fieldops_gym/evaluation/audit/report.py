@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldops_gym.core.canonical import plain
-from fieldops_gym.evaluation.audit.sections import Section
+from fieldops_gym.evaluation.audit.sections import Row, Section
 
 FORMAT = "fieldops-audit/1"
 
@@ -41,7 +41,7 @@ class AuditReport(NamedTuple):
         return json.dumps(body, indent=2) + "\n"
 
     def to_markdown(self) -> str:
-        """Return the report as Markdown: a table of sections, then whatever falls short, then the shortcuts."""
+        """Return the report as Markdown: sections, whatever falls short, and the shares of checks that shortcuts satisfy."""
         lines = [f"# Audit of pack {self.pack[:8]}", "", _identity(self), "", "| section | holds | seen | bound |"]
         lines += ["| --- | --- | --- | --- |"]
         lines += [f"| {s.name} | {_word(s.holds)} | {s.summary} | {s.bound} |" for s in self.sections]
@@ -49,6 +49,17 @@ class AuditReport(NamedTuple):
             if section.short:
                 lines += ["", f"## Short in {section.name}", ""]
                 lines += [f"- {row.subject}: {row.text}" for row in section.short]
+        for section in self.sections:
+            shares = [row for row in section.rows if "share_of_checks" in row.figures]
+            if shares:
+                lines += [
+                    "",
+                    "## What an average would have paid",
+                    "",
+                    "| agent | fails | checks satisfied there | stands for |",
+                ]
+                lines += ["| --- | --- | --- | --- |"]
+                lines += [_share_line(row) for row in shares]
         lines += ["", f"Not covered: {', '.join(NOT_COVERED)}."]
         return "\n".join(lines) + "\n"
 
@@ -68,6 +79,12 @@ def render(console: Console, report: AuditReport, most: int = 10) -> None:
         if len(section.short) > most:
             console.print(Text(f"{section.name}: {len(section.short) - most} more fall short; --json FILE has them all"))
     console.print(Text(f"not covered: {', '.join(NOT_COVERED)}"))
+
+
+def _share_line(row: Row) -> str:
+    figures = row.figures
+    share = float(figures["share_of_checks"])
+    return f"| {row.subject} | {figures['failed']} of {figures['runs']} | {share:.0%} | {figures['stands_for']} |"
 
 
 def _identity(report: AuditReport) -> str:
