@@ -6,10 +6,10 @@ check falls short; 2 when the command itself, or a file that it was given, is wr
 
 from __future__ import annotations
 
-from fieldops_gym.cli import evaluate, look, review, upkeep
+from fieldops_gym.cli import card, evaluate, locking, look, review, sampling, upkeep
 from fieldops_gym.cli.common import app
 
-__all__ = ["app", "evaluate", "look", "main", "review", "upkeep"]
+__all__ = ["app", "card", "evaluate", "locking", "look", "main", "review", "sampling", "upkeep"]
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""`fieldops card`: the environment card."""

@@ -1,0 +1,1 @@
+"""`fieldops sample` and `fieldops judge`: human review of recorded runs."""
