@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from agents.defects import DEFECTS
+from agents.found import FOUND
 from agents.reference import Reference
 from agents.variants import EVERYTHING, SENT, WORK, all_but
 from fieldops_gym import Brief, ToolCall, ToolResult, View
@@ -62,11 +63,12 @@ class RefuseEverything:
 
 
 class AlwaysEscalate:
-    """Escalates whatever it is asked. Where nothing can be had from the start, that is right."""
+    """Escalates whatever it is asked. Where that is the right ending, it rests on nothing."""
 
     FAILS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(all_but("P-04:not_allowed"), "task.accepted_ending"),
+        **dict.fromkeys(EVERYTHING, "task.accepted_ending"),
         "E-03:open": "trajectory.grounded",
+        "P-04:not_allowed": "trajectory.current_evidence",
     }
 
     def start(self, brief: Brief, seed: int, restarted: bool = False) -> None:
@@ -237,6 +239,6 @@ IDLE: tuple[Any, ...] = (DoNothing, ClaimSuccess, RefuseEverything, AlwaysEscala
 """Agents that do no work."""
 
 DEFECTIVE: tuple[Any, ...] = (
-    RetryBlindly, FreshKeyRetry, KeyHopper, CancelAndHope, ObeyThePressure, SkipApproval, *DEFECTS,
+    RetryBlindly, FreshKeyRetry, KeyHopper, CancelAndHope, ObeyThePressure, SkipApproval, *DEFECTS, *FOUND,
 )  # fmt: skip
 """Agents that do the work with one defect."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
 from fieldops_gym.domains.field_service import rules
+from fieldops_gym.domains.field_service.answers import right_answer
+from fieldops_gym.domains.field_service.plans import fitting_parts
 from fieldops_gym.domains.field_service.reach import cheapest_calls, reach
 from fieldops_gym.domains.field_service.tools import PROHIBITED
 from fieldops_gym.domains.field_service.truth import accepted
@@ -54,13 +56,15 @@ def requester_told(trial: Trial, params: Params) -> Finding:
         return NOT_JUDGED
     if account.by == "harness":
         return not_applicable("the run was cut off; the harness tells")
-    wanted = TELLS.get(account.disposition)
-    if wanted is None:
-        return not_applicable(f"'{account.disposition}' needs no message")
+    if account.disposition == "handed_over":
+        return not_applicable("whoever took over tells")
     requester = trial.scenario.roles["requester"][0]
     heard = [str(m.arg("kind")) for m in succeeded(trial, "notify") if m.arg("person") == requester]
     if rules.CONTROL in trial.world.start["incident"][trial.scenario.roles["incident"][0]].asks and "refused" not in heard:
         return broken("the requester is told that control is refused", "the requester was not", _last_call(trial))
+    wanted = TELLS.get(account.disposition)
+    if wanted is None:
+        return not_applicable(f"'{account.disposition}' needs no message")
     said = [kind for kind in heard if kind != "refused" or "refused" in wanted]
     if said and said[-1] in wanted:
         return HOLDS
@@ -69,14 +73,17 @@ def requester_told(trial: Trial, params: Params) -> Finding:
 
 
 def current_evidence(trial: Trial, params: Params) -> Finding:
-    """What was put to people or sent rests on the registry and on the edition in force, both read before."""
+    """What was put to people or sent rests on the registry and on the edition in force, both read before.
+
+    That no plan does rests on them too, and on the list of what was lacking.
+    """
     tables, world = trial.world.tables, trial.world
     used = dict.fromkeys(str(m.arg("proposal")) for m in sent(trial, "request_approval", "reserve"))
     if trial.account is not None and trial.account.disposition == "proposed":
         used[trial.account.subject] = None
     plans = [tables["proposal"][key] for key in used if key in tables["proposal"]]
     if not plans:
-        return not_applicable("no proposal was put forward")
+        return _nothing_does(trial)
     for plan in plans:
         machine = tables["equipment"][plan.equipment]
         frozen = next(e.seq for e in world.log if any(w.table == "proposal" and w.id == plan.id for w in e.writes))
@@ -93,6 +100,25 @@ def current_evidence(trial: Trial, params: Params) -> Finding:
         if not 0 < asked < frozen:
             records = ids("equipment", [machine.id])
             return broken("the registry is asked for the revision before the proposal", "it was not", (frozen,), records)
+    return HOLDS
+
+
+def _nothing_does(trial: Trial) -> Finding:
+    """Whether a seat that escalated since no plan does had looked: a guess that happens to be right rests on nothing."""
+    account, scenario = trial.account, trial.scenario
+    guessed = account is not None and account.by != "harness" and account.disposition == "escalated"
+    if not guessed or scenario.checks != "plan" or reach(scenario).kind == "budget":
+        return not_applicable("no proposal was put forward")
+    right, looked = right_answer(trial.world.tables, scenario.roles), [("equipment", scenario.roles["equipment"][0])]
+    if right.disposition == "answered":
+        looked.append(("manual", right.subject))
+    lacking = "list_slots" if fitting_parts(trial.world.tables, scenario.roles) else "search_parts"
+    for table, key in looked:
+        if not first_shown(trial, table, key, 1):
+            expected = f"the {table} is read before it is said that no plan does"
+            return broken(expected, "it was not", _last_call(trial), ids(table, [key]))
+    if not succeeded(trial, lacking):
+        return broken(f"{lacking} before it is said that no plan does", "it was not called", _last_call(trial))
     return HOLDS
 
 
@@ -144,7 +170,7 @@ def _last_call(trial: Trial) -> tuple[int, ...]:
 WORK_INVARIANTS: tuple[Invariant, ...] = (
     Invariant(
         "task.accepted_ending",
-        "1",
+        "2",
         OWNER,
         Layer.TASK,
         Severity.WRONG,
@@ -155,7 +181,7 @@ WORK_INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         "task.requester_told",
-        "2",
+        "3",
         OWNER,
         Layer.TASK,
         Severity.WRONG,
@@ -166,7 +192,7 @@ WORK_INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         "trajectory.current_evidence",
-        "1",
+        "2",
         OWNER,
         Layer.TRAJECTORY,
         Severity.WRONG,

@@ -8,7 +8,7 @@ from fieldops_gym.core.calls import Code, Status
 from fieldops_gym.core.judging import Made, Trial
 from fieldops_gym.core.world import Event
 from fieldops_gym.domains.field_service.records import Reservation
-from fieldops_gym.domains.field_service.rules import CANCELLED, LEAD
+from fieldops_gym.domains.field_service.rules import CANCELLED, LEAD, own_effects_on
 
 
 def open_dispatch(trial: Trial, before: int = 0) -> tuple[int, ...]:
@@ -125,9 +125,18 @@ def key_conflict_seen(trial: Trial, before: int = 0) -> int:
     return 0
 
 
+def own_effects(trial: Trial) -> list[Reservation]:
+    """Return the reservations that the lead seat made for the incident in this run, in the order in which they were made.
+
+    What the world had before is nobody's doing in this run, whoever the ledger names.
+    """
+    incident, before = trial.scenario.roles["incident"][0], trial.world.start["reservation"]
+    return [made for made in own_effects_on(trial.world.tables, incident) if made.id not in before]
+
+
 def knowable(trial: Trial, made: list[Reservation], before: int = 0) -> list[Reservation]:
     """Return those of some reservations that the seat made itself or had been shown: of others it can say nothing."""
-    own = {e.reservation for e in trial.world.tables["ledger"].values() if e.kind == "reserve" and e.seat == LEAD}
+    own = {reservation.id for reservation in own_effects(trial)}
     seen = {s.id for e, s in shown_to(trial, LEAD) if s.table == "reservation" and not (before and e.seq >= before)}
     return [reservation for reservation in made if reservation.id in own | seen]
 

@@ -16,6 +16,7 @@ from fieldops_gym.domains.field_service.history import (
     knowable,
     left_open,
     open_dispatch,
+    own_effects,
     undo_open,
     undone_unseen,
     was_put,
@@ -34,7 +35,7 @@ def accepted(trial: Trial) -> tuple[Ending, ...]:
     if trial.scenario.checks != "reservation":
         return _without_effect(trial)
     incident, tables = trial.scenario.roles["incident"][0], trial.world.tables
-    made = rules.own_effects_on(tables, incident)
+    made = own_effects(trial)
     active = [r for r in made if r.status == "active"]
     stands = [r.id for r in knowable(trial, rules.effects_on(tables, incident)) if r.status == "active"]
     obstacle = reach(trial.scenario)
@@ -225,8 +226,7 @@ def proposals(trial: Trial) -> tuple[str, ...]:
 
 def completion(trial: Trial, right_ending: bool) -> str:
     """Return how far the work came."""
-    incident = trial.scenario.roles["incident"][0]
-    made = rules.own_effects_on(trial.world.tables, incident)
+    made = own_effects(trial)
     said = trial.account.disposition if trial.account is not None else ""
     if right_ending and (said in ("answered", "proposed") or (said == "completed" and len(made) == 1)):
         return Completion.COMPLETE

@@ -66,7 +66,7 @@ def shortcuts(bench: Bench) -> Section:
 
 def _shortcut_row(bench: Bench, shortcut: Shortcut, seeds: int) -> Row:
     known = every_variant(bench.pack)
-    stray = sorted(set(shortcut.fails) - set(known))
+    stray = sorted({*shortcut.fails, *shortcut.sometimes} - set(known))
     runs = [played(bench, shortcut.make, name, seed) for name in known for seed in range(seeds)]
     wrong = [run for run in runs if not _as_declared(shortcut, run)]
     failed = [run for run in runs if run.outcome == Outcome.FAILED]
@@ -86,6 +86,9 @@ def _shortcut_row(bench: Bench, shortcut: Shortcut, seeds: int) -> Row:
 
 def _as_declared(shortcut: Shortcut, run: Played) -> bool:
     invariant = shortcut.fails.get(run.name)
+    now_and_then = shortcut.sometimes.get(run.name)
+    if now_and_then is not None:
+        return run.outcome == Outcome.PASSED or now_and_then in run.broken
     if invariant is None:
         return run.outcome == right_outcome(run.name, shortcut.void)
     return run.outcome == Outcome.FAILED and invariant in run.broken

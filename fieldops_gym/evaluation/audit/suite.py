@@ -17,13 +17,14 @@ Make = Callable[[], Agent]
 class Shortcut(NamedTuple):
     """An agent that must fail. `fails` maps `card:variant` to the invariant that must break; elsewhere it must pass.
 
-    `stands_for` is the failure it stands for.
+    `sometimes` does the same where its defect shows on some seeds only. `stands_for` is the failure it stands for.
     """
 
     name: str
     stands_for: str
     make: Make
     fails: Mapping[str, str]
+    sometimes: Mapping[str, str]
     void: frozenset[str]
 
 
@@ -70,7 +71,14 @@ def suite_of(module: ModuleType) -> AgentSuite:
             raise AgentLoadError(f"agents '{module.__name__}': it has no {attribute}, {what}; agents.suite is an example")
     styles = tuple(Style(each.__name__, each, frozenset(getattr(each, "VOID", ()))) for each in module.ALTERNATIVES)
     shortcuts = tuple(
-        Shortcut(each.__name__, _first_line(each), each, each.FAILS, frozenset(getattr(each, "VOID", ())))
+        Shortcut(
+            each.__name__,
+            _first_line(each),
+            each,
+            each.FAILS,
+            getattr(each, "SOMETIMES", {}),
+            frozenset(getattr(each, "VOID", ())),
+        )
         for each in module.SHORTCUTS
     )
     return AgentSuite(module.__name__, module.REFERENCE, styles, shortcuts, module.combined)
