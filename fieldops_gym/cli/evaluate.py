@@ -23,11 +23,16 @@ from fieldops_gym.evaluation import (
     TrialStatus,
     docs,
     load_agent,
+    plan_trials,
     run,
     settings_for,
 )
 from fieldops_gym.evaluation.agents import AgentSource
+from fieldops_gym.evaluation.lock import LockError
+from fieldops_gym.evaluation.quarantine import QuarantineError
+from fieldops_gym.evaluation.refusals import RefusedError, check_run
 from fieldops_gym.evaluation.report import render
+from fieldops_gym.evaluation.results import write_whole
 from fieldops_gym.registry import ENVIRONMENTS, EVERY_FAMILY
 
 
@@ -39,6 +44,12 @@ class Split(StrEnum):
     HELD_OUT = "held_out"
     REGRESSION = "regression"
     ALL = "all"
+
+
+WRONG = (
+    AccessLogError, AgentLoadError, CardError, LockError, QuarantineError, RefusedError, ResultsError, OSError,
+)  # fmt: skip
+"""What ends a run before it has begun."""
 
 
 @app.command("list")
@@ -77,11 +88,13 @@ def run_command(
     access_log: Annotated[
         Path | None, typer.Option(help="Append a line to FILE: which held-out cards this run opens.", metavar="FILE")
     ] = None,
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write the report to FILE, as JSON.", metavar="FILE")] = None,
     failures: Annotated[int, typer.Option(help="Kinds of failure to show; 0 for all.", min=0, metavar="N")] = 10,
 ) -> None:
     """Run an agent on the cards of an environment and say what failed, and why.
 
-    Exit status 0: the run worked, however bad the agent is. 1: a trial could not be judged. 2: the command is wrong.
+    It is refused when lock.json does not match, a start is unsound, or a grader cannot see what it is to judge.
+    Exit status 0: the run worked, however bad the agent is. 1: a trial could not be judged. 2: the command is wrong or refused.
     """
     if resume and out is None:
         refuse("--resume needs --out DIR, the directory of the run to go on with")
@@ -92,8 +105,11 @@ def run_command(
         source = load_agent(agent)
         chosen = None if cards is None else split_names(cards)
         settings = settings_for(row.id, source.name, pack, chosen, split.value, seeds, overrides)
+        check_run(settings, pack, plan_trials(settings, pack))
         report = _watched(settings, pack, source, out, resume, access_log)
-    except (AccessLogError, AgentLoadError, CardError, ResultsError, OSError) as error:
+        if json_out is not None:
+            write_whole(json_out, report.to_json())
+    except WRONG as error:
         refuse(str(error))
     except KeyboardInterrupt:
         kept = "nothing was kept" if out is None else f"go on with --out {out} --resume"

@@ -1,1 +1,69 @@
-"""`fieldops lock` and `fieldops packet`: what a release is made of, and its hand-off."""
+"""`fieldops lock`: whether an environment is what it was, part by part."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from fieldops_gym.cli.common import UNJUDGED, Tasks, app, plain_table, refuse
+from fieldops_gym.core.cards import CardError, Pack
+from fieldops_gym.evaluation.lock import Checked, LockError, State, check_lock, write_lock
+from fieldops_gym.evaluation.lock_parts import PARTS
+from fieldops_gym.evaluation.quarantine import QuarantineError
+from fieldops_gym.packs import load_tasks
+
+DOMAIN = "field_service"
+SHORT = 16
+"""Hex digits of a digest that a table shows."""
+
+
+@app.command("lock")
+def lock_command(
+    tasks: Tasks = None,
+    write: Annotated[bool, typer.Option("--write", help="Lock the tasks as they are now.")] = False,
+) -> None:
+    """Compare every part of the environment with lock.json, or lock it anew.
+
+    Exit status 0: all parts are as they were. 1: one is not, or there is no lock. 2: the command is wrong.
+    """
+    try:
+        pack = load_tasks(tasks, DOMAIN)
+        if write:
+            _write(pack)
+            return
+        checked = check_lock(DOMAIN, pack)
+    except (CardError, LockError, QuarantineError, OSError) as error:
+        refuse(" ".join(str(error).split()))
+    console = Console(highlight=False)
+    table = plain_table("part", "what", "digest", "lock")
+    for name, digest in checked.found.parts.items():
+        table.add_row(name, Text(PARTS[name][0]), digest[:SHORT], _word(checked, name))
+    console.print(table)
+    console.print(Text(checked.told))
+    if checked.state != State.LOCKED:
+        raise typer.Exit(UNJUDGED)
+
+
+def _word(checked: Checked, name: str) -> str:
+    if checked.held is None:
+        return "none"
+    return "DIFFERS" if name in checked.differ else "same"
+
+
+def _write(pack: Pack) -> None:
+    path, was = write_lock(DOMAIN, pack)
+    if was.held is None:
+        typer.echo(f"{path}: written; there was no lock before")
+        return
+    if not was.differ:
+        typer.echo(f"{path}: nothing has changed")
+        return
+    before, now = was.held.version, was.found.version
+    typer.echo(f"{path}: locked anew; changed: {', '.join(was.differ)}")
+    typer.echo(
+        "A change means a new version of the environment, and a line in the change log on whether earlier results still "
+        f"compare: the lock was of {before}, this is {now}."
+    )

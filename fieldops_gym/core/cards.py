@@ -22,6 +22,9 @@ from fieldops_gym.core.scenario import Limits
 DECIDED_BY = Literal["request", "evidence", "people", "fault"]
 Name = Annotated[str, Field(min_length=1, max_length=64)]
 
+QUARANTINE = "quarantine.yaml"
+"""What is set apart is decided after cards have been run, so it is no part of what was run."""
+
 
 class CardError(Exception):
     """A task file is wrong. The message names the file, the field, and what would be right."""
@@ -141,7 +144,10 @@ class Split(_Strict):
 
 
 class Pack(NamedTuple):
-    """A directory of tasks, read and checked. `digest` covers every file's content."""
+    """A directory of tasks, read and checked. `digest` covers every file's content but that of `QUARANTINE`.
+
+    `directory` is where it was read from, None for a pack that was made otherwise.
+    """
 
     cards: Mapping[str, Card]
     contracts: Mapping[str, Contract]
@@ -149,6 +155,7 @@ class Pack(NamedTuple):
     personas: Mapping[str, Persona]
     splits: Mapping[str, Split]
     digest: str
+    directory: Path | None = None
 
     def select(self, family: str, split: str, names: Sequence[str] | None = None) -> tuple[Card, ...]:
         """Return the cards of a family within a split, or just those named, in the order of ids; 'all' is every one of either.
@@ -242,6 +249,8 @@ def load_pack(directory: Path) -> Pack:
     personas: dict[str, Persona] = {}
     splits: dict[str, Split] = {}
     for path in sorted(directory.rglob("*.yaml")):
+        if path.name == QUARANTINE:
+            continue
         name = path.relative_to(directory).as_posix()
         contents[name] = path.read_text(encoding="utf-8")
         data = _parse(name, contents[name])
@@ -259,7 +268,7 @@ def load_pack(directory: Path) -> Pack:
             if card.id in cards:
                 raise CardError(f"{name}: id: card '{card.id}' is defined twice")
             cards[card.id] = card
-    pack = Pack(cards, contracts, faults, personas, splits, digest(contents))
+    pack = Pack(cards, contracts, faults, personas, splits, digest(contents), directory)
     _check_references(pack)
     return pack
 

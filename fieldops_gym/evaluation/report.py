@@ -11,7 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from fieldops_gym.evaluation.evidence import Breach, printable
-from fieldops_gym.evaluation.summary import Failure, Report, Tally, advisories, by_card, by_segment, tally
+from fieldops_gym.evaluation.quarantine import NOTHING, Quarantine, listing
+from fieldops_gym.evaluation.summary import (
+    CardTally,
+    Failure,
+    Report,
+    SegmentTally,
+    advisories,
+    by_card,
+    by_segment,
+    counted,
+    tally,
+)
 from fieldops_gym.evaluation.trials import TrialRow, TrialStatus
 
 SEVERITIES = {"harm": "harm or authority", "wrong": "wrong outcome"}
@@ -22,28 +33,29 @@ EVENTS = 6
 def render(console: Console, report: Report, limit: int) -> None:
     """Print a report; at most `limit` kinds of failure in full (0 for all of them)."""
     console.print(_title(report), end="\n\n")
-    console.print(tally_table(report.rows))
+    console.print(tally_table(report.rows, report.quarantine))
     console.print()
-    notes = _notes(report.rows)
-    if notes:
-        console.print(Text("\n".join(notes), style="dim"), end="\n\n")
+    notes = [*_notes(report), *listing(report.quarantine, report.retired, report.segments)]
+    console.print(Text("\n".join(notes), style="dim"), end="\n\n")
     _print_failures(console, report.failures, limit)
     console.print(_where(report))
 
 
-def tally_table(rows: Sequence[TrialRow]) -> Table:
-    """Return the table of counts: a row per card, then one per segment that has more than one card."""
+def tally_table(rows: Sequence[TrialRow], quarantine: Quarantine = NOTHING) -> Table:
+    """Return the table of counts: a row per card, then one per segment that has more than one card or is invalid."""
+    apart = any(quarantine.covers(row) for row in rows)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in ("card", "segment"):
         table.add_column(name, overflow="fold")
-    for name in ("passed", "failed", "void", "errors", "of n"):
+    for name in ("passed", "failed", "void", "errors", *(("quarantined",) if apart else ()), "of n"):
         table.add_column(name, justify="right", no_wrap=True)
-    for card in by_card(rows):
-        table.add_row(Text(card.card), Text(card.segment), *_counts(card.tally))
+    for card in by_card(rows, quarantine):
+        table.add_row(Text(card.card), Text(card.segment), *_counts(card, apart))
     table.add_section()
-    for segment in by_segment(rows):
-        if len(segment.cards) > 1:
-            table.add_row(Text(f"{len(segment.cards)} cards"), Text(segment.segment), *_counts(segment.tally))
+    for segment in by_segment(rows, quarantine):
+        if len(segment.cards) > 1 or segment.invalid:
+            name = f"{segment.segment} (INVALID)" if segment.invalid else segment.segment
+            table.add_row(Text(_plural(len(segment.cards), "card")), Text(name), *_counts(segment, apart))
     return table
 
 
@@ -58,23 +70,30 @@ def _title(report: Report) -> Text:
     title.append(f"\nfamily {settings.family}, {which}: {cards} x {seeds}", style="not bold dim")
     if faults:
         title.append(f", with fault {', '.join(faults)}", style="not bold dim")
+    if not settings.lock:
+        title.append("\nunlocked: the tasks have no lock.json, nothing holds them to what they were", style="not bold yellow")
     if settings.held_out:
         title.append(f"\nheld-out cards opened: {', '.join(settings.held_out)}", style="not bold yellow")
     return title
 
 
-def _counts(tally: Tally) -> tuple[Text, ...]:
+def _counts(of: CardTally | SegmentTally, apart: bool) -> tuple[Text, ...]:
     styles = (("passed", "green"), ("failed", "red"), ("void", "yellow"), ("errors", "magenta"))
     counts = []
     for name, style in styles:
-        count = getattr(tally, name)
+        count = getattr(of.tally, name)
         counts.append(Text(str(count), style=style if count else "dim"))
-    return (*counts, Text(str(tally.n)))
+    counts += [Text(str(of.quarantined), style="yellow" if of.quarantined else "dim")] if apart else []
+    return (*counts, Text(str(of.tally.n + of.quarantined)))
 
 
-def _notes(rows: Sequence[TrialRow]) -> list[str]:
-    total = tally(rows)
+def _notes(report: Report) -> list[str]:
+    rows = report.rows
+    left = counted(rows, report.quarantine)
+    total = tally(left)
     notes = []
+    if len(left) < len(rows):
+        notes.append(f"{len(rows) - len(left)} quarantined: played and shown, and counted neither as passed nor as failed")
     if total.raised:
         notes.append(f"{total.raised} of the failed: the agent raised an error (agent_error)")
     if total.void:
@@ -82,7 +101,7 @@ def _notes(rows: Sequence[TrialRow]) -> list[str]:
     if total.errors:
         notes.append(f"{total.errors} errors: the harness could not judge (infra_error); they say nothing of the agent")
     for invariant, count in advisories(rows).items():
-        notes.append(f"advisory, counts for nothing: {invariant} broken in {count} of {total.n}")
+        notes.append(f"advisory, counts for nothing: {invariant} broken in {count} of {len(rows)}")
     return notes
 
 
@@ -111,6 +130,8 @@ def _spread(failures: Sequence[Failure], limit: int) -> list[Failure]:
 def _print_failure(console: Console, failure: Failure) -> None:
     key, example = failure.key, failure.example
     head = Text(f"{key.card}:{key.variant}", style="bold")
+    if failure.quarantined:
+        head.append(f"  {failure.quarantined} quarantined,", style="yellow")
     head.append(f"  {failure.count} of {_plural(failure.of, 'trial')}", style="bold red")
     head.append(f", for example {example.trial}", style="not bold dim")
     if key.status == TrialStatus.COMPLETED:

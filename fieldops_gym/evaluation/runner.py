@@ -25,6 +25,8 @@ from fieldops_gym.domains import DOMAINS
 from fieldops_gym.evaluation.access import check_access_log, held_out_cards, record_access
 from fieldops_gym.evaluation.agents import Agent, AgentSource
 from fieldops_gym.evaluation.evidence import Breach, breaches
+from fieldops_gym.evaluation.lock import held_lock
+from fieldops_gym.evaluation.quarantine import quarantine_of, retired_of
 from fieldops_gym.evaluation.results import ResultsDir, ResultsError
 from fieldops_gym.evaluation.summary import FailureKey, Report, failure_key, failures
 from fieldops_gym.evaluation.traces import Trace, trace_of
@@ -61,11 +63,13 @@ def settings_for(
 ) -> RunSettings:
     """Return the settings of a run over a split, or over just the cards named (then the split reads 'named').
 
-    Raises `KeyError` for an unknown environment, `CardError` for cards that are not there.
+    Raises `KeyError` for an unknown environment, `CardError` for cards that are not there, `LockError` for a wrong lock file.
     """
     row = env_row(env_id)
     chosen = tuple(card.id for card in pack.select(row.family, split, cards))
-    return RunSettings.of(row, agent, "named" if cards is not None else split, chosen, seeds, overrides, pack)
+    held = held_lock(pack, row.domain)
+    lock = "" if held is None else held.digest
+    return RunSettings.of(row, agent, "named" if cards is not None else split, chosen, seeds, overrides, pack, lock)
 
 
 def plan_trials(settings: RunSettings, pack: Pack) -> tuple[TrialPlan, ...]:
@@ -116,9 +120,11 @@ def run(
     With `out`, each trial leaves a trace and a line of results there; without, nothing is written. With `access_log`, a line
     that says which held-out cards the run opens is appended to that file before the first trial. Raises `ResultsError`
     when `out` holds something else, or a run that `resume` does not allow to go on, or when the settings are of another
-    pack, and `AccessLogError` when the log cannot be used.
+    pack, `AccessLogError` when the log cannot be used, and `QuarantineError` when the file of what is set apart is wrong.
+    Whether the lock holds is not asked here: `check_run` does, and `fieldops run` begins with it.
     """
     _check_fit(settings, pack)
+    quarantine = quarantine_of(pack, settings.domain)
     plans = plan_trials(settings, pack)
     if access_log is not None:
         check_access_log(access_log)
@@ -137,7 +143,7 @@ def run(
         rows.append(row)
         if watch is not None:
             watch(row)
-    return Report(settings, tuple(rows), failures(rows, examples), out)
+    return Report(settings, tuple(rows), failures(rows, examples, quarantine), out, quarantine, retired_of(pack))
 
 
 def _check_fit(settings: RunSettings, pack: Pack) -> None:

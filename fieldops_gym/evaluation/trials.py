@@ -41,7 +41,8 @@ class TrialPlan(NamedTuple):
 class RunSettings(NamedTuple):
     """What decides every result of a run but the agent's code. `pack` is the digest of the tasks, `cards` author ids.
 
-    `held_out` are those of the cards that are held out, and so were opened by this run.
+    `held_out` are those of the cards that are held out, and so were opened by this run. `lock` is the digest of the lock that
+    goes with the tasks, '' for tasks that have none: nothing holds those to what they were.
     """
 
     format: str
@@ -56,16 +57,26 @@ class RunSettings(NamedTuple):
     seeds: int
     overrides: Overrides
     pack: str
+    lock: str = ""
 
     @classmethod
     def of(
-        cls, row: EnvRow, agent: str, split: str, cards: tuple[str, ...], seeds: int, overrides: Overrides, pack: Pack
+        cls,
+        row: EnvRow,
+        agent: str,
+        split: str,
+        cards: tuple[str, ...],
+        seeds: int,
+        overrides: Overrides,
+        pack: Pack,
+        lock: str = "",
     ) -> RunSettings:
         """Return settings for an environment, with this package's version."""
         held_out = held_out_cards(pack, cards)
         return cls(
-            FORMAT, __version__, row.id, row.domain, row.family, agent, split, cards, held_out, seeds, overrides, pack.digest
-        )
+            FORMAT, __version__, row.id, row.domain, row.family, agent,
+            split, cards, held_out, seeds, overrides, pack.digest, lock,
+        )  # fmt: skip
 
 
 class Digests(NamedTuple):
