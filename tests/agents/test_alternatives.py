@@ -67,7 +67,7 @@ def test_every_style_goes_another_way_somewhere(domain: Domain, pack: Pack, styl
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_combined_styles_pass(domain: Domain, pack: Pack, name: str) -> None:
-    for index in range(count(6, 300)):
+    for index in range(count(4, 300)):
         draw = Stream(index, "styles").draw(name)
         styles = tuple(draw.shuffled(ALTERNATIVES)[: draw.between(2, len(ALTERNATIVES))])
         must_pass(domain, pack, combined(styles), name, index)
