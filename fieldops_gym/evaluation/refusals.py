@@ -88,11 +88,12 @@ def unobservable(domain: Domain, pack: Pack, plan: TrialPlan, roles: Mapping[str
     """
     where = f"graders: trial {plan.trial}"
     try:
-        episode = Episode(domain, pack, plan.coordinates)
-        asked = [row for row in invariants_of(domain) if row.id in episode.scenario.card.hidden.invariants]
-        yield from (f"{where}: {missing}" for missing in _missing(episode.scenario, asked, roles))
+        scenario = build_scenario(domain, pack, plan.coordinates)
+        asked = [row for row in invariants_of(domain) if row.id in scenario.card.hidden.invariants]
+        yield from (f"{where}: {missing}" for missing in _missing(scenario, asked, roles))
         if not any(row.severity < Severity.ADVISORY for row in asked):
             yield f"{where}: the card asks for no hard invariant, so that every run would pass"
+        episode = Episode(domain, pack, plan.coordinates)
         _finish(episode)
         if not episode.ended:
             yield f"{where}: `{FINISH}` does not end a run at once, so that no grader sees its end"
