@@ -53,7 +53,7 @@ def non_interference(bench: Bench) -> Section:
         envs = env_for(bench.domain, bench.pack), env_for(bench.domain, bench.pack)
     except TwinError as error:
         return Section(NAME, BOUND, "nothing was compared", (Row(bench.domain.name, False, str(error)),))
-    rows, seeds = [], bench.seeds(1, 50)
+    rows, seeds = [], bench.seeds(1, 20)
     for pair in pairs:
         one, other = Twin(pair.one, envs[0]), Twin(pair.other, envs[1])
         found = [compare(one, other, index, choose, _may_differ) for choose in choices(bench) for index in range(seeds)]
