@@ -24,6 +24,7 @@ from fieldops_gym.evaluation.judgements import (
     judge,
     read_judgements,
 )
+from fieldops_gym.evaluation.quarantine import QuarantineError
 from fieldops_gym.evaluation.results import ResultsError
 from fieldops_gym.evaluation.review import write_review
 from fieldops_gym.evaluation.review_sheet import SheetError
@@ -54,8 +55,8 @@ def sample_command(
             refuse(f"{directory}: its run is of domain '{results.domain}', which this version does not have")
         pack = load_tasks(tasks, results.domain)
         drawn = sample(results, pack, passes, failures, seed)
-        review = write_review(drawn, pack, tasks, directory / "review" if out is None else out)
-    except (SampleError, ResultsError, TraceError, CardError, OverrideError, OSError) as error:
+        review = write_review(drawn, pack, directory / "review" if out is None else out)
+    except (SampleError, ResultsError, TraceError, CardError, OverrideError, QuarantineError, OSError) as error:
         refuse(" ".join(str(error).split()))
     console = Console(highlight=False)
     table = plain_table("family", "passed", "failed", "void", "raised", "not judged", "drawn")
