@@ -1,7 +1,8 @@
-"""`fieldops lock`: whether an environment is what it was, part by part."""
+"""`fieldops lock` and `fieldops packet`: whether an environment is what it was, and handing it on."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from fieldops_gym.cli.common import UNJUDGED, Tasks, app, plain_table, refuse
 from fieldops_gym.core.cards import CardError, Pack
 from fieldops_gym.evaluation.lock import Checked, LockError, State, check_lock, write_lock
 from fieldops_gym.evaluation.lock_parts import PARTS
+from fieldops_gym.evaluation.packet import MANIFEST, PacketError, check_packet, write_packet
 from fieldops_gym.evaluation.quarantine import QuarantineError
 from fieldops_gym.packs import load_tasks
 
@@ -44,6 +46,43 @@ def lock_command(
     console.print(table)
     console.print(Text(checked.told))
     if checked.state != State.LOCKED:
+        raise typer.Exit(UNJUDGED)
+
+
+@app.command("packet")
+def packet_command(
+    directory: Annotated[Path, typer.Argument(help="A new or an empty directory.", metavar="DIR")],
+    report: Annotated[
+        list[Path] | None, typer.Option(help="A report, or a directory of results, to go with it (repeatable).", metavar="FILE")
+    ] = None,
+    card: Annotated[Path | None, typer.Option(help="The environment card that goes with it.", metavar="DIR")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Hold the files of a packet against its hashes.")] = False,
+    tasks: Tasks = None,
+) -> None:
+    """Write all that somebody needs to check an evaluation into one directory with hashes. It holds hidden contracts.
+
+    Exit status 0: it is written, or whole. 1: a file of it is not what its manifest says. 2: the command is wrong.
+    """
+    if check and (report or card or tasks):
+        refuse("--check looks at a packet that is there; it takes nothing but DIR")
+    try:
+        if check:
+            _check(directory)
+            return
+        contents = write_packet(directory, DOMAIN, load_tasks(tasks, DOMAIN), tuple(report or ()), card)
+    except (CardError, LockError, PacketError, QuarantineError, OSError) as error:
+        refuse(" ".join(str(error).split()))
+    typer.echo(f"{directory}: {len(contents.files)} files, of tasks that are {contents.state}; pack {contents.pack}")
+    typer.echo(f"{MANIFEST}: SHA-256 {contents.digest}")
+
+
+def _check(directory: Path) -> None:
+    contents, damage = check_packet(directory)
+    for line in damage.lines:
+        typer.echo(line)
+    whole = not damage.lines
+    typer.echo(f"{directory}: {len(contents.files)} files, {'all' if whole else 'NOT all'} as its manifest says")
+    if not whole:
         raise typer.Exit(UNJUDGED)
 
 
