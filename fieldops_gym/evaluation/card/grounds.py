@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import fieldops_gym
 from fieldops_gym.core.cards import Card, Pack
@@ -24,6 +25,13 @@ SEEDS = 2
 
 DECIDED = (Judged.HOLDS, Judged.BROKEN)
 """States of a verdict that graded something."""
+
+
+class Print(NamedTuple):
+    """The digests of a run: all tables at its start, and its log. Of one that could not begin, '' and why."""
+
+    start: str
+    log: str
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,11 @@ class Grounds:
     def again(self) -> tuple[Played, ...]:
         """The same runs made a second time, the last one first, and put in the order of `runs`."""
         return tuple(reversed([self._play(run.name, run.seed) for run in reversed(self.runs)]))
+
+    @cached_property
+    def prints(self) -> tuple[tuple[Print, Print], ...]:
+        """The digests of each run, and those of the same run made again."""
+        return tuple((print_of(one), print_of(two)) for one, two in zip(self.runs, self.again, strict=True))
 
     def _play(self, name: str, seed: int) -> Played:
         return played(Bench(self.domain, self.pack, self.suite, quick=True), self.suite.reference, name, seed)
@@ -96,9 +109,11 @@ def fired(run: Played) -> tuple[str, ...]:
     return () if run.run.grade is None else tuple(sorted(set(run.run.grade.fired)))
 
 
-def start_digest(run: Played) -> str:
-    """Return the digest of all tables that a run began with, '' if it could not begin."""
-    return "" if run.run.episode is None else tables_digest(run.run.episode.world.start)
+def print_of(run: Played) -> Print:
+    """Return the digests of a run."""
+    if run.run.episode is None:
+        return Print("", run.run.error)
+    return Print(tables_digest(run.run.episode.world.start), run.run.episode.world.log_digest())
 
 
 def used(card: Card) -> frozenset[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fieldops_gym.core.canonical import digest
-from fieldops_gym.evaluation.card.grounds import Grounds, start_digest
+from fieldops_gym.evaluation.card.grounds import Grounds
 from fieldops_gym.evaluation.card.parts import Part, Table, words
 from fieldops_gym.evaluation.worlds import GENERATOR_VERSION, distribution
 
@@ -19,7 +19,7 @@ def population(given: Grounds) -> Part:
     counts = [(table, min(len(start[table]) for start in starts), number) for table, number in most.items() if number]
     bare = words(table for table, number in most.items() if not number)
     sizes = [sum(len(rows) for rows in start.values()) for start in starts]
-    whole = digest([[run.name, run.seed, start_digest(run)] for run in given.runs])
+    whole = digest([[run.name, run.seed, one.start] for run, (one, _) in zip(given.runs, given.prints, strict=True)])
     facts = [
         ("generator", f"version {GENERATOR_VERSION}"),
         ("starts counted", f"{len(starts)}"),

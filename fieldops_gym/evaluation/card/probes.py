@@ -13,7 +13,8 @@ from fieldops_gym.core.judging import Outcome
 from fieldops_gym.core.scenario import Coordinates
 from fieldops_gym.core.streams import evaluation_seeds
 from fieldops_gym.evaluation.audit.playing import Played
-from fieldops_gym.evaluation.card.grounds import Grounds, start_digest, used
+from fieldops_gym.evaluation.card.grounds import Grounds, used
+from fieldops_gym.evaluation.lock import State
 from fieldops_gym.evaluation.trials import TrialStatus
 from fieldops_gym.graders import invariants_of
 
@@ -57,18 +58,14 @@ def sound_starts(given: Grounds) -> Probed:
 
 def same_again(given: Grounds) -> Probed:
     """The same coordinates and agent give the same start and the same log."""
-    wrong = [_name(one) for one, two in zip(given.runs, given.again, strict=True) if _log(one) != _log(two)]
+    wrong = [_name(run) for run, (one, two) in zip(given.runs, given.prints, strict=True) if one.log != two.log]
     return _none(wrong, f"{len(given.runs)} runs made twice have equal logs")
 
 
 def separate_runs(given: Grounds) -> Probed:
     """What was played before a run does not show in its start."""
-    wrong = [_name(one) for one, two in zip(given.runs, given.again, strict=True) if start_digest(one) != start_digest(two)]
+    wrong = [_name(run) for run, (one, two) in zip(given.runs, given.prints, strict=True) if one.start != two.start]
     return _none(wrong, f"{len(given.runs)} starts are the same after all other runs, in the opposite order")
-
-
-def _log(run: Played) -> str:
-    return run.run.error if run.run.episode is None else run.run.episode.world.log_digest()
 
 
 def anatomy(given: Grounds) -> Probed:
@@ -187,12 +184,17 @@ def reference_passes(given: Grounds) -> Probed:
     return _none(wrong, f"the scripted reference passed {len(given.runs)} of {len(given.runs)} runs; no person has played")
 
 
+def locked(given: Grounds) -> Probed:
+    """The tasks have a lock, and are what it says."""
+    return Probed(given.lock.state == State.LOCKED, given.lock.told)
+
+
 PROBES: Mapping[str, Callable[[Grounds], Probed]] = {
     probe.__name__: probe
     for probe in (
         sound_starts, same_again, separate_runs, anatomy, stateful, ledger_only_grows, prohibited_refused, tools_refuse,
         boundaries, faults_fire, grouped_splits, not_claimed, no_overclaim, every_invariant_graded, in_process,
-        every_run_ends, reference_passes,
+        every_run_ends, reference_passes, locked,
     )
 }  # fmt: skip
 """The probes, by name."""
