@@ -12,11 +12,23 @@ from agents.reference import Reference
 from fieldops_gym import ToolCall, ToolResult, View
 from fieldops_gym.domains.field_service.notes import ProposalNote, proposal_note, seat_note
 
-RESTED = ("wait", "search_parts", "list_slots")
+RESTED = ("wait", "search_parts", "list_slots", "read_proposal")
 """Calls after which nobody waits before sending: it was waited, or looked at once more, already."""
 
 A_WORD = "This is how it stands."
 """What is said along with a message by those who say more."""
+
+
+class TakesTheLast(Reference):
+    """Of several parts or slots that do, it takes the one that is listed last."""
+
+    def parts(self, view: View, revision: int, kind: str, depots: tuple[Any, ...]) -> list[Any]:
+        """Return them the other way round."""
+        return super().parts(view, revision, kind, depots)[::-1]
+
+    def slots(self, view: View, incident: Any) -> list[Any]:
+        """Return them the other way round."""
+        return super().slots(view, incident)[::-1]
 
 
 class SecondThoughts(Reference):
@@ -132,6 +144,18 @@ class VerifiesTwice(Reference):
         if view.notes.get(reservation) is not None and not looked_up:
             return ToolCall.of("read_policy", operation="verify")
         return super().report(view, reservation)
+
+
+class LetsItSettle(Reference):
+    """Waits a quarter of an hour before it reads a reservation back."""
+
+    def report(self, view: View, reservation: str) -> ToolCall:
+        """Wait before the first look."""
+        call = super().report(view, reservation)
+        first = call.tool == "read_reservation" and view.notes.get(reservation) is None
+        if first and reservation not in seat_note(view).undoing and not view.last_call("wait") and not self.late(view):
+            return self.wait(view, 900)
+        return call
 
 
 class UndoesWhatIsBroken(Reference):

@@ -9,6 +9,7 @@ from agents.acting import (
     AddsAWord,
     CitesAsItReads,
     DraftsBackwards,
+    LetsItSettle,
     NamesWhatStands,
     NapsShorter,
     ReadsItsMail,
@@ -18,6 +19,7 @@ from agents.acting import (
     SleepsOnIt,
     TakesItBackOnce,
     TakesItsTime,
+    TakesTheLast,
     TellsWhenUnknown,
     UndoesWhatIsBroken,
     VerifiesTwice,
@@ -25,6 +27,7 @@ from agents.acting import (
 from agents.looking import (
     AsksAboutAccess,
     ChecksOnceMore,
+    ChecksTheApproval,
     ChecksTheStock,
     InvestigatesFirst,
     KnowsWhoIsWho,
@@ -38,9 +41,9 @@ from agents.reference import Reference
 
 ALTERNATIVES: tuple[type[Reference], ...] = (
     InvestigatesFirst, ReadsEveryEdition, RecallsFirst, ListsManualsFirst, AsksAboutAccess, KnowsWhoIsWho,
-    ReadsTheRules, ChecksOnceMore, ChecksTheStock, ReadsTheProposal,
-    DraftsBackwards, SecondThoughts, CitesAsItReads, TakesItBackOnce, TakesItsTime,
-    ReadsItsMail, ReconcilesAnyway, VerifiesTwice, UndoesWhatIsBroken, NamesWhatStands, RefusesAtOnce,
+    ReadsTheRules, ChecksOnceMore, ChecksTheStock, ChecksTheApproval, ReadsTheProposal,
+    DraftsBackwards, TakesTheLast, SecondThoughts, CitesAsItReads, TakesItBackOnce, TakesItsTime,
+    ReadsItsMail, ReconcilesAnyway, LetsItSettle, VerifiesTwice, UndoesWhatIsBroken, NamesWhatStands, RefusesAtOnce,
     NapsShorter, SleepsOnIt, TellsWhenUnknown, AddsAWord,
 )  # fmt: skip
 """Every honest style."""

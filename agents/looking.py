@@ -167,6 +167,18 @@ class ChecksTheStock(Reference):
         return ToolCall.of("search_parts", equipment=view.rows["equipment"][0].id)
 
 
+class ChecksTheApproval(Reference):
+    """Reads the proposal with what was decided on it once more before it sends anything."""
+
+    def dispatch(self, view: View, plan: Any, note: ProposalNote, result: ToolResult | None) -> ToolCall:
+        """Look whether it is approved, unless it has just looked."""
+        call = super().dispatch(view, plan, note, result)
+        looked = any(view.last_call(tool) for tool in ("read_proposal", "search_parts", "list_slots"))
+        if call.tool != "reserve" or looked or not calls_to_spare(view, LATE):
+            return call
+        return ToolCall.of("read_proposal", proposal=plan.id)
+
+
 class ReadsTheProposal(Reference):
     """Reads the proposal between waits, to see whether it was decided on."""
 

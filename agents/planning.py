@@ -134,13 +134,21 @@ class Planning(Answering):
         ]
 
     def slot(self, view: View, incident: Any) -> Any:
-        """Return the first slot that does."""
+        """Return the slot to take, None where none does."""
+        return next(iter(self.slots(view, incident)), None)
+
+    def slots(self, view: View, incident: Any) -> list[Any]:
+        """Return the slots that do."""
         trade, refused = view.rows["family"][0]["trade"], self.refused(view, "slot")
-        for row in view.rows["slot"]:
-            fits = trade in row["skills"] and row["region"] == incident["region"] and row.id not in refused
-            if fits and row["start"] <= incident["deadline"] and row["free"] > 0:
-                return row
-        return None
+        return [
+            row
+            for row in view.rows["slot"]
+            if trade in row["skills"]
+            and row["region"] == incident["region"]
+            and row.id not in refused
+            and row["start"] <= incident["deadline"]
+            and row["free"] > 0
+        ]
 
     def approver(self, view: View) -> Any:
         """Return the person with authority over the tenant's reservations."""
