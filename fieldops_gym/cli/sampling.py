@@ -103,19 +103,22 @@ def _list(console: Console, judgements: Sequence[Judgement]) -> None:
     console.print(
         Text(f"{len(judgements)} answers on {runs} runs by {', '.join(reviewers)}; advisory, no outcome changes by them")
     )
-    table = plain_table("questionnaire", "question", "yes", "no", "unsure", "agree", "disagree", "agreement")
-    for row in agreement(judgements):
-        percent = "-" if row.percent is None else f"{row.percent:.0f}%"
-        table.add_row(*map(Text, map(str, (*row, percent))))
-    console.print(table)
-    console.print(Text("agree, disagree: pairs of reviewers over the same run, by the last answer of each"))
-    console.print(Text(f"\n{len(disagreements(judgements))} disagreements", style="bold"))
-    for item in disagreements(judgements):
+    for questionnaire in dict.fromkeys(row.questionnaire for row in agreement(judgements)):
+        table = plain_table("question", "yes", "no", "unsure", "agree", "disagree", "agreement")
+        for row in agreement(judgements):
+            if row.questionnaire == questionnaire:
+                percent = "-" if row.percent is None else f"{row.percent:.0f}%"
+                table.add_row(*map(Text, map(str, (*row[1:], percent))))
+        console.print(Text(f"\nquestionnaire {questionnaire}"))
+        console.print(table)
+    console.print(Text("agree, disagree: pairs of reviewers over the same run, by the last answer of each"), soft_wrap=True)
+    differing, found = disagreements(judgements), findings(judgements)
+    console.print(Text(f"\ndisagreements: {len(differing)}", style="bold"))
+    for item in differing:
         console.print(Text(f"{item.trial}: {item.question}"), soft_wrap=True)
         for judgement in item.answers:
             console.print(Text(f"  {_told(judgement)}"), soft_wrap=True)
-    found = findings(judgements)
-    console.print(Text(f"\n{len(found)} findings: answers that say that a card or the graders are wrong", style="bold"))
+    console.print(Text(f"\nanswers that say that a card or the graders are wrong: {len(found)}", style="bold"), soft_wrap=True)
     for judgement in found:
         console.print(Text(f"{judgement.trial}: {judgement.question}: {_told(judgement)}"), soft_wrap=True)
 

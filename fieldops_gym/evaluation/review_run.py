@@ -119,8 +119,8 @@ def _what_was_shown(run: ReviewedRun) -> str:
 
 def _reply(reply: Heard, rows: Mapping[int, Row]) -> Iterator[str]:
     asked = f"{rows[reply.call].text} -> " if reply.call else ""
-    died = "its process died, and was " if reply.status == Status.RESTARTED else ""
-    yield f"#{reply.call or reply.seq} {asked}{died}{reply.status} at {reply.at} s"
+    got = "its process died, and was restarted with the brief again" if reply.status == Status.RESTARTED else reply.status
+    yield f"#{reply.call or reply.seq} {asked}{got} at {reply.at} s"
     if reply.error:
         yield f"  error {printable(reply.error)}"
     if reply.facts is not None:

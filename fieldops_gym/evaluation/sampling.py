@@ -125,7 +125,7 @@ def _text(settings: Any, name: str) -> str:
 
 def _by_family(results: RunResults, pack: Pack) -> dict[str, list[TrialRow]]:
     families: dict[str, list[TrialRow]] = {}
-    for _, row in sorted(results.rows.items()):
+    for row in results.rows.values():
         card = pack.cards.get(row.card)
         if card is None:
             raise SampleError(f"{results.directory}: trial '{row.trial}': its tasks have no card '{row.card}'")
