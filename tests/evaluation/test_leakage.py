@@ -12,9 +12,10 @@ from fieldops_gym.core.cards import Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.envs.families import RelayEnv
 from fieldops_gym.evaluation.audit import Bench, load_suite
-from fieldops_gym.evaluation.audit.leakage import ALL, bound_of, contexts, label_leakage, text_features
+from fieldops_gym.evaluation.audit.leakage import ALL, contexts, label_leakage, text_features
 from fieldops_gym.evaluation.audit.sections import Section
 from fieldops_gym.evaluation.baselines import BASELINES, Sample
+from fieldops_gym.evaluation.margins import upper_bound
 from tests.counts import count
 from tests.evaluation.planted import only
 
@@ -91,8 +92,8 @@ def test_every_baseline_learns_what_is_there_and_nothing_else() -> None:
 
 
 def test_the_bound_is_ten_points_and_a_margin() -> None:
-    assert bound_of(0.5, 10**9) == pytest.approx(0.6, abs=1e-3)
-    assert bound_of(0.5, 100) == pytest.approx(0.6 + 2.498 * 0.05, abs=1e-3)
+    assert upper_bound(0.5, 0.1, 10**9, 4) == pytest.approx(0.6, abs=1e-3)
+    assert upper_bound(0.5, 0.1, 100, 4) == pytest.approx(0.6 + 2.498 * 0.05, abs=1e-3)
 
 
 def test_features_of_a_text_tell_length_digits_and_words() -> None:

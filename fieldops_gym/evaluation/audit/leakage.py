@@ -7,7 +7,6 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -19,14 +18,12 @@ from fieldops_gym.evaluation.audit.interference import requests_of
 from fieldops_gym.evaluation.audit.playing import Bench, played
 from fieldops_gym.evaluation.audit.sections import Row, Section
 from fieldops_gym.evaluation.baselines import BASELINES, Sample
+from fieldops_gym.evaluation.margins import upper_bound
 from fieldops_gym.evaluation.twins import TwinError, env_for
 from fieldops_gym.wrappers.json_calls import brief_of
 
 MOST_POINTS = 0.10
 """How far a baseline may lie above the base rate, beyond the sampling margin: the bound that was set before looking."""
-
-CONFIDENCE = 0.975
-"""One-sided, shared out among the baselines that are tried on the same examples."""
 
 BUCKETS = 64
 """Words of a brief are counted in so many buckets, so that one that gives the label away need not be known beforehand."""
@@ -181,15 +178,9 @@ def _named(card: str, variants: Sequence[str], pack: Pack) -> str:
     return card if len(variants) == len(own.variants) else f"{card} ({', '.join(v.split(':', 1)[1] for v in variants)})"
 
 
-def bound_of(rate: float, examples: int) -> float:
-    """Return the share that a baseline may get right where the base rate is `rate`."""
-    sure = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / len(BASELINES))
-    return rate + MOST_POINTS + sure * (rate * (1 - rate) / examples) ** 0.5
-
-
 def _row(subject: str, found: Tried) -> Row:
     rate = found.common / found.examples
-    bound = bound_of(rate, found.examples)
+    bound = upper_bound(rate, MOST_POINTS, found.examples, len(BASELINES))
     shares = {name: right / found.examples for name, right in found.right.items()}
     best = max(shares, key=lambda name: shares[name])
     text = f"best is {best} with {shares[best]:.1%}; base rate {rate:.1%}, bound {bound:.1%}, {found.examples} openings"
