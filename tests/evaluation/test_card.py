@@ -28,7 +28,7 @@ from fieldops_gym.evaluation.audit.report import FORMAT as AUDIT_FORMAT
 from fieldops_gym.evaluation.audit.report import NOT_COVERED
 from fieldops_gym.evaluation.card import EnvironmentCard, EnvironmentCardError, card_of, environment_card, read_audit, tables
 from fieldops_gym.evaluation.card.audited import Audited
-from fieldops_gym.evaluation.card.coverage import Cell, cells
+from fieldops_gym.evaluation.card.coverage import Cell, cells, covers, reached
 from fieldops_gym.evaluation.card.grounds import Grounds, checkout
 from fieldops_gym.evaluation.card.identity import VERSIONS
 from fieldops_gym.evaluation.card.parts import Part
@@ -98,9 +98,11 @@ def test_json_comes_back_as_it_was(card: EnvironmentCard, whole: EnvironmentCard
             EnvironmentCard.from_json(text)
 
 
-def test_markdown_has_every_part_and_every_table_with_rows(card: EnvironmentCard) -> None:
+def test_markdown_has_every_part_and_every_table_with_rows(card: EnvironmentCard, given: Grounds) -> None:
     text = card.to_markdown()
     lines = text.splitlines()
+    short = card_of(differing(given, audit=audited("shortcuts")))
+    assert "| shortcuts | it | seen |" in short.to_markdown().splitlines()
     for part in card.parts:
         assert lines.count(f"## {part.title}") == 1, part.id
         assert not part.empty, part.id
@@ -124,6 +126,7 @@ def test_each_place_that_needs_an_audit_says_that_there_was_none(card: Environme
 
 def test_an_audit_that_falls_short_is_told(given: Grounds) -> None:
     made = card_of(differing(given, audit=audited("shortcuts")))
+    assert "shortcuts" in {row[0] for row in made.part("validity").table("audit").rows if row[1] == "NO"}
     assert made.part("validity").table("falls short").rows == (("shortcuts", "it", "seen"),)
     assert made.part("evidence").table("claims").rows[0][1] == "structural"
 
@@ -208,6 +211,40 @@ def test_a_cell_is_not_marked_where_nothing_reached_it(given: Grounds) -> None:
     assert found == {"efficiency"}
     # Invariants that hold for whoever does nothing did grade, and still mark nothing.
     assert "effect.at_most_once" in made.graded
+
+
+@pytest.mark.parametrize(
+    ("condition", "there", "not_there"),
+    [
+        ({"call": "reconcile"}, "X-03:immediate", "X-01:whole"),
+        ({"event": "crash"}, "R-01:live", "X-03:immediate"),
+        ({"act": "requester.cancel"}, "X-05:landed", "X-03:immediate"),
+        ({"fault": "commit_then_timeout"}, "X-03:immediate", "X-02:timeout"),
+        ({"writes": "reservation"}, "X-01:whole", "P-01:few_parts"),
+        ({"shows": {"table": "manual", "field": "status", "value": "withheld"}}, "E-05:none", "E-01:newest"),
+    ],
+)
+def test_what_a_run_reaches(given: Grounds, condition: dict[str, Any], there: str, not_there: str) -> None:
+    asked = tables.Condition.model_validate(condition)
+    found = {run.name: reached(run.run.episode.world, asked, given.domain.lead) for run in given.runs if run.run.episode}
+    assert (found[there], found[not_there]) == (True, False)
+
+
+def test_a_way_needs_all_that_it_names(given: Grounds) -> None:
+    run = next(run for run in given.runs if run.name == "E-01:newest")
+    any_of, more = (
+        {"any": [{"call": "query_asset"}, {"call": "reserve"}], "graded": ["task.accepted_ending"]},
+        [{"call": "reserve"}],
+    )
+    for way, covered in ((any_of, True), (any_of | {"all": more}, False), (any_of | {"graded": ["effect.suitable"]}, False)):
+        dimension = tables.Dimension.model_validate({"dimension": "d", "asks": "a", "ways": [way]})
+        assert covers(run, dimension, given.domain.lead) is covered
+
+
+def test_a_condition_is_one_thing() -> None:
+    for wrong in ({}, {"call": "reserve", "fault": "not_sent"}):
+        with pytest.raises(ValueError, match="exactly one of"):
+            tables.Condition.model_validate(wrong)
 
 
 def test_what_the_matrix_says_of_some_cards(given: Grounds, card: EnvironmentCard) -> None:
