@@ -187,7 +187,7 @@ def _shares(pairs: Iterable[tuple[str, bool]], threshold: float) -> tuple[Share,
         count = counts.setdefault(segment, [0, 0])
         count[0] += apart
         count[1] += 1
-    return tuple(Share(segment, apart, n, apart > threshold * n) for segment, (apart, n) in counts.items())
+    return tuple(Share(segment, apart, n, apart / n > threshold) for segment, (apart, n) in counts.items())
 
 
 def listing(quarantine: Quarantine, retired: Iterable[RetiredCard], segments: Iterable[Share] = ()) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ def test_the_report_as_json_says_the_same(tmp_path: Path) -> None:
     assert "unlocked: the tasks have no lock.json" in result.stdout
 
 
-@pytest.mark.parametrize(("threshold", "invalid"), [(0.2, True), (0.4, False), (0.0, True), (1 / 3, False)])
+@pytest.mark.parametrize(("threshold", "invalid"), [(0.2, True), (0.4, False), (0.0, True), (1 / 3, False), (1.0, False)])
 def test_a_segment_is_invalid_above_the_threshold_and_not_at_it(tmp_path: Path, threshold: float, invalid: bool) -> None:
     report = run_with(load_tasks(tasks_with(tmp_path, threshold=threshold)), Reference, 4)
     (share,) = shares(report.rows, report.quarantine)
