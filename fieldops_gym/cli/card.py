@@ -13,7 +13,6 @@ from fieldops_gym.core.cards import CardError
 from fieldops_gym.evaluation import AgentLoadError
 from fieldops_gym.evaluation.audit import load_suite
 from fieldops_gym.evaluation.card import EnvironmentCardError, environment_card
-from fieldops_gym.evaluation.results import write_whole
 from fieldops_gym.packs import load_tasks
 
 DOMAIN = "field_service"
@@ -39,10 +38,18 @@ def card_command(
             card = environment_card(DOMAIN, pack, suite, audit, claims, lambda what: status.update(f"card: {what}"))
         for path, text in ((json_out, card.to_json()), (markdown, card.to_markdown())):
             if path is not None:
-                write_whole(path, text)
+                _write(path, text)
     except (AgentLoadError, CardError, EnvironmentCardError, OSError) as error:
         refuse(" ".join(str(error).split()))
     if markdown is None and json_out is None:
         typer.echo(card.to_markdown(), nl=False)
     else:
         errors.print(f"rubric {card.points} of {card.most}; audit: {card.audit}", markup=False)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write text under a temporary name beside `path`, then rename it; directories are made as needed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8", newline="\n")
+    part.replace(path)

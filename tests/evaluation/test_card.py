@@ -468,13 +468,16 @@ def test_tasks_without_lock_and_quarantine_have_a_card_too(pack: Pack, tmp_path:
 def test_the_command_prints_markdown_or_writes_files(pack: Pack, tmp_path: Path) -> None:
     path = tmp_path / "audit.json"
     path.write_text(report(pack))
-    files = {name: tmp_path / f"card.{name}" for name in ("json", "markdown")}
-    arguments = [part for name, file in files.items() for part in (f"--{name}", str(file))]
+    files = {name: tmp_path / "card" / f"card.{name}" for name in ("json", "markdown")}
+    claims = tmp_path / "claims.yaml"
+    claims.write_text((tables.DATA / "claims.yaml").read_text().replace("AgentBench", "Ägent“Bench|”"), encoding="utf-8")
+    arguments = ["--claims", str(claims)] + [part for name, file in files.items() for part in (f"--{name}", str(file))]
     done = CliRunner().invoke(app, ["card", "--agents", "agents.suite", "--audit", str(path), *arguments])
     assert (done.exit_code, done.stdout) == (0, ""), done.stderr
     made = EnvironmentCard.from_json(files["json"].read_text(encoding="utf-8"))
     assert files["markdown"].read_text(encoding="utf-8") == made.to_markdown()
     assert made.pack == pack.digest
+    assert made.part("reading").table("sources").rows[0][0] == "Ägent“Bench|”"
     assert made.audit.startswith("quick form, agents agents.suite: ")
 
 

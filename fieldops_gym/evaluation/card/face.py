@@ -36,7 +36,7 @@ class EnvironmentCard(NamedTuple):
         """Return the card as JSON text: rows of tables are objects by column."""
         head = {name: getattr(self, name) for name in self._fields[:6]}
         parts = [{**part._asdict(), "tables": [_table_json(table) for table in part.tables]} for part in self.parts]
-        return json.dumps({**head, "answers": dict(self.answers), "parts": parts}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({**head, "answers": dict(self.answers), "parts": parts}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> EnvironmentCard:
