@@ -107,8 +107,6 @@ def run_command(
         settings = settings_for(row.id, source.name, pack, chosen, split.value, seeds, overrides)
         check_run(settings, pack, plan_trials(settings, pack))
         report = _watched(settings, pack, source, out, resume, access_log)
-        if json_out is not None:
-            write_whole(json_out, report.to_json())
     except WRONG as error:
         refuse(str(error))
     except KeyboardInterrupt:
@@ -116,6 +114,11 @@ def run_command(
         Console(stderr=True).print(Text(f"interrupted; {kept}"))
         raise typer.Exit(INTERRUPTED) from None
     render(Console(highlight=False), report, failures)
+    if json_out is not None:
+        try:
+            write_whole(json_out, report.to_json())
+        except OSError as error:  # by now the run has been played, and has been told
+            refuse(str(error))
     if any(row.status == TrialStatus.INFRA_ERROR for row in report.rows):
         raise typer.Exit(UNJUDGED)
 

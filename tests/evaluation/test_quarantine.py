@@ -124,6 +124,13 @@ def test_the_report_as_json_says_the_same(tmp_path: Path) -> None:
     assert "unlocked: the tasks have no lock.json" in result.stdout
 
 
+def test_a_report_that_cannot_be_written_is_still_told(tmp_path: Path) -> None:
+    result = play("--cards", "X-01", "--tasks", tasks_with(tmp_path), "--json", tmp_path / "nowhere" / "report.json")
+    assert result.exit_code == 2
+    assert "2 trials. Nothing was written" in result.stdout
+    assert "No such file or directory" in result.stderr
+
+
 @pytest.mark.parametrize(("threshold", "invalid"), [(0.2, True), (0.4, False), (0.0, True), (1 / 3, False), (1.0, False)])
 def test_a_segment_is_invalid_above_the_threshold_and_not_at_it(tmp_path: Path, threshold: float, invalid: bool) -> None:
     report = run_with(load_tasks(tasks_with(tmp_path, threshold=threshold)), Reference, 4)
