@@ -19,13 +19,16 @@ import yaml
 from typer.testing import CliRunner
 
 from agents.alternatives import combined
+from agents.reference import Reference
 from agents.shortcuts import DoNothing
 from fieldops_gym import DOMAINS, __version__, load_tasks
 from fieldops_gym.cli import app
+from fieldops_gym.core.canonical import plain
 from fieldops_gym.core.cards import Pack
-from fieldops_gym.evaluation.audit import SECTIONS, AuditReport, Row, Section, load_suite, suite_of
+from fieldops_gym.evaluation.audit import SECTIONS, AuditReport, Bench, Row, Section, load_suite, suite_of
+from fieldops_gym.evaluation.audit import report as audit_report
+from fieldops_gym.evaluation.audit.agents_on_trial import solvability
 from fieldops_gym.evaluation.audit.report import FORMAT as AUDIT_FORMAT
-from fieldops_gym.evaluation.audit.report import NOT_COVERED
 from fieldops_gym.evaluation.card import EnvironmentCard, EnvironmentCardError, card_of, environment_card, read_audit, tables
 from fieldops_gym.evaluation.card.audited import Audited
 from fieldops_gym.evaluation.card.coverage import Cell, cells, covers, reached
@@ -41,7 +44,7 @@ from fieldops_gym.graders import invariants_of
 
 NAME = "field_service"
 ROOT = Path(__file__).parents[2]
-QUESTIONS = tuple(dict.fromkeys([name for name, _ in SECTIONS] + list(NOT_COVERED)))
+QUESTIONS = tuple(dict.fromkeys([name for name, _ in SECTIONS] + list(getattr(audit_report, "NOT_COVERED", ()))))
 """Every section that an audit has, or is said not to have yet."""
 
 
@@ -262,8 +265,22 @@ def test_what_the_matrix_says_of_some_cards(given: Grounds, card: EnvironmentCar
 
 
 def report(tasks: Pack, **other: Any) -> str:
-    made = AuditReport(AUDIT_FORMAT, __version__, tasks.digest, "agents.suite", "quick", held())
-    return made._replace(**other).to_json()
+    """What `fieldops audit --json FILE` writes, as far as a card reads it."""
+    sections = [{**plain(section), "holds": section.holds} for section in held()]
+    body = {"format": AUDIT_FORMAT, "version": __version__, "pack": tasks.digest, "agents": "agents.suite", "form": "quick"}
+    return json.dumps({**body, "sections": sections} | other)
+
+
+def test_an_audits_own_report_is_read(pack: Pack, tmp_path: Path) -> None:
+    few = pack._replace(cards={"E-06": pack.cards["E-06"]}, splits={"E-06": pack.splits["E-06"]})
+    agents = suite_of(
+        SimpleNamespace(__name__="one", REFERENCE=Reference, ALTERNATIVES=(), SHORTCUTS=(), combined=combined)  # type: ignore[arg-type]
+    )
+    bench = Bench(DOMAINS[NAME], few, agents, quick=True)
+    made = AuditReport(AUDIT_FORMAT, __version__, pack.digest, "one", "quick", (solvability(bench),))
+    path = tmp_path / "audit.json"
+    path.write_text(made.to_json())
+    assert read_audit(path, pack.digest).sections == made.sections
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,17 @@ def _summary(card: EnvironmentCard) -> list[str]:
         "domains or "
         "a ranking of models.",
         "",
+        "May be cited for, at the level of evidence named:",
+        "",
+        *_claimed(card),
+        "",
         f"Parts: {contents}.",
     ]
+
+
+def _claimed(card: EnvironmentCard) -> list[str]:
+    levels = {row[0]: row[1] for row in card.part("evidence").table("claims").rows}
+    return [f"- {row[0]} ({levels[row[0]]}): {_cell(row[1])}" for row in card.part("claims").table("claimed").rows]
 
 
 def _anchor(title: str) -> str:

@@ -14,6 +14,9 @@ from fieldops_gym.evaluation.card.parts import Part, Table, words
 from fieldops_gym.evaluation.docs import budget_words
 from fieldops_gym.graders import invariants_of
 
+SPLITS = ("train", "development", "held_out", "regression")
+"""The splits, in the order in which they are told."""
+
 RULES = {"field_service": POLICIES}
 """The policy of each domain: operation, rule and text."""
 
@@ -155,15 +158,18 @@ def budgets(given: Grounds) -> Part:
 def segments(given: Grounds) -> Part:
     """Return the designed mixture: cards by consequence segment and family."""
     order = sorted({card.segment for card in given.pack.cards.values()})
+    splits = [split for split in SPLITS if any(row.split == split for row in given.pack.splits.values())]
     rows = []
     for segment in order:
         cards = [card for _, card in sorted(given.pack.cards.items()) if card.segment == segment]
-        rows.append((segment, len(cards), sum(len(card.variants) for card in cards), words(card.id for card in cards)))
+        where: list[str] = [given.pack.splits[card.id].split for card in cards]
+        counts = (len(cards), sum(len(card.variants) for card in cards), *(where.count(split) for split in splits))
+        rows.append((segment, *counts, words(card.id for card in cards)))
     return Part(
         "segments",
         "Segments",
         ("Reported apart, never averaged. A refusal, an abstention or an honest unknown passes where it is right.",),
-        (Table.of("segments", ("segment", "cards", "variants", "which"), rows),),
+        (Table.of("segments", ("segment", "cards", "variants", *splits, "which"), rows),),
     )
 
 

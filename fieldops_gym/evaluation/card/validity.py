@@ -10,11 +10,10 @@ from fieldops_gym.evaluation.audit import SECTIONS
 from fieldops_gym.evaluation.card import tables
 from fieldops_gym.evaluation.card.grounds import Grounds, used
 from fieldops_gym.evaluation.card.identity import audit_words
+from fieldops_gym.evaluation.card.interface import SPLITS
 from fieldops_gym.evaluation.card.parts import EnvironmentCardError, Part, Table, words
 from fieldops_gym.evaluation.card.tables import Change
 from fieldops_gym.evaluation.quarantine import QUARANTINE, pack_shares, retired_of
-
-ORDER = ("train", "development", "held_out", "regression")
 
 NOT_AUDITED = "not audited"
 
@@ -22,7 +21,7 @@ NOT_AUDITED = "not audited"
 def splits(given: Grounds) -> Part:
     """Return which cards lie where, by which groups."""
     rows, manifest = [], given.pack.splits
-    for split in ORDER:
+    for split in SPLITS:
         cards = [card for _, card in sorted(given.pack.cards.items()) if manifest[card.id].split == split]
         lineages = {card.lineage for card in cards}
         kinds = {kind for card in cards for kind in card.equipment_families}
