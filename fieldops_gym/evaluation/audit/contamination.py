@@ -16,13 +16,13 @@ from fieldops_gym.evaluation.audit.exposure import (
     Text,
     agent_texts,
     author_texts,
-    card_texts,
     checkout,
     hidden_texts,
     page_texts,
     prose,
     spans,
     squeezed,
+    told_texts,
     tool_texts,
     words_of,
 )
@@ -115,7 +115,7 @@ def _author_ids(pack: Pack, given: Sequence[Text]) -> Row:
 def _spans_across_splits(pack: Pack) -> Row:
     places: dict[str, list[tuple[str, str]]] = {}
     for _, card in sorted(pack.cards.items()):
-        for text in card_texts(card):
+        for text in (*told_texts(card), *hidden_texts(card)):
             for span in sorted(spans(text.text, LONG_SPAN)):
                 places.setdefault(span, []).append((_split(pack, card), text.where))
     wrong = [f"'{span}' ({where[0][1]}; {where[-1][1]})" for span, where in places.items() if len({s for s, _ in where}) > 1]
@@ -124,8 +124,9 @@ def _spans_across_splits(pack: Pack) -> Row:
 
 
 def _spans_in_texts(pack: Pack, told: Sequence[Text], pages: Sequence[Text], absent: bool) -> Row:
-    own = [text for card in pack.cards.values() for text in card_texts(card)]
-    wrong = [*_found(own, told), *_found(hidden_texts(pack), pages)]
+    hidden = [text for _, card in sorted(pack.cards.items()) for text in hidden_texts(card)]
+    own = [text for _, card in sorted(pack.cards.items()) for text in told_texts(card)]
+    wrong = [*_found([*own, *hidden], told), *_found(hidden, pages)]
     seen = f"{len(told) + len(pages)} texts have none; pages tell claims and reasons of all cards, and may{_without(absent)}"
     return Row("long spans in texts", not wrong, _first(wrong, "is the card's own", seen), {"texts": len(told) + len(pages)})
 

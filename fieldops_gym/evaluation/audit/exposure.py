@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import fieldops_gym
-from fieldops_gym.core.cards import Card, Pack
+from fieldops_gym.core.cards import Card
 from fieldops_gym.core.scenario import Coordinates
 from fieldops_gym.core.streams import evaluation_seeds
 from fieldops_gym.core.tools import json_schema
-from fieldops_gym.envs.families import FieldOpsEnv
+from fieldops_gym.envs import FieldOpsEnv
 from fieldops_gym.evaluation.audit.playing import Bench, every_variant
-from fieldops_gym.evaluation.docs import page
+from fieldops_gym.evaluation.docs import class_of, page
 from fieldops_gym.evaluation.runner import run_trial
 from fieldops_gym.registry import ENVIRONMENTS
 from fieldops_gym.wrappers.json_calls import brief_of
@@ -90,17 +89,15 @@ def agent_texts(bench: Bench, seed: int) -> list[Text]:
     return texts
 
 
-def card_texts(card: Card) -> Iterator[Text]:
-    """Yield what a card says in words of its own; its requests are not among that."""
-    yield Text(f"{card.id}, claim", card.claim)
-    yield Text(f"{card.id}, why", card.why)
-    yield Text(f"{card.id}, notes", card.hidden.notes)
-    yield from (Text(f"{card.id}, recovery of {name}", variant.recovery) for name, variant in card.variants.items())
+def told_texts(card: Card) -> list[Text]:
+    """Return what a card says in words of its own, and pages tell."""
+    return [Text(f"{card.id}, claim", card.claim), Text(f"{card.id}, why", card.why)]
 
 
-def hidden_texts(pack: Pack) -> list[Text]:
-    """Return what cards say in words of their own and no page tells: all but claims and reasons."""
-    return [text for card in pack.cards.values() for text in list(card_texts(card))[2:]]
+def hidden_texts(card: Card) -> list[Text]:
+    """Return what a card says in words of its own for nobody but its author and the harness."""
+    recoveries = [Text(f"{card.id}, recovery of {name}", variant.recovery) for name, variant in card.variants.items()]
+    return [Text(f"{card.id}, notes", card.hidden.notes), *recoveries]
 
 
 def spans(text: str, words: int) -> set[str]:
@@ -123,5 +120,5 @@ def squeezed(text: str) -> str:
 
 def prose() -> list[Text]:
     """Return the docstrings of the environments."""
-    classes = [FieldOpsEnv, *FieldOpsEnv.__subclasses__()]
+    classes = [FieldOpsEnv, *(class_of(row) for row in ENVIRONMENTS)]
     return [Text(f"docstring of {each.__name__}", each.__doc__ or "") for each in classes]

@@ -55,9 +55,9 @@ class Memory(NamedTuple):
 
 
 class _Recorder:
-    """An agent that plays as `own` does, and whose calls are kept as actions."""
+    """An agent that plays as `own` does, and whose calls are kept: the tool, and the action, () where none can say it."""
 
-    def __init__(self, own: Agent, kept: list[tuple[int, ...]]) -> None:
+    def __init__(self, own: Agent, kept: list[tuple[str, tuple[int, ...]]]) -> None:
         self.own, self.kept = own, kept
 
     def start(self, brief: Any, seed: int, restarted: bool = False) -> None:
@@ -65,23 +65,27 @@ class _Recorder:
 
     def act(self, view: View, result: Any) -> ToolCall:
         call = self.own.act(view, result)
-        self.kept.append(view.layout.catalogue.encode(call, view.place))
+        try:
+            self.kept.append((call.tool, view.layout.catalogue.encode(call, view.place)))
+        except (KeyError, ValueError):
+            self.kept.append((call.tool, ()))
         return call
 
 
 def remember(bench: Bench, name: str, seeds: Seeds) -> Remembered | None:
     """Let the reference play `card:variant`; None when it does not pass."""
-    kept: list[tuple[int, ...]] = []
+    kept: list[tuple[str, tuple[int, ...]]] = []
 
     def recording() -> Agent:
         return _Recorder(bench.suite.reference(), kept)
 
     card, _, variant = name.partition(":")
     run = run_trial(bench.domain, bench.pack, Coordinates(card, variant, seeds), recording)
-    if run.grade is None or run.grade.outcome != Outcome.PASSED or run.episode is None or run.episode.account is None:
+    passed = run.grade is not None and run.grade.outcome == Outcome.PASSED
+    if not passed or not kept or run.episode is None or run.episode.account is None:
         return None
-    tools = bench.domain.layouts[bench.domain.lead].catalogue.tools
-    return Remembered(tuple(tools[action[0]].name for action in kept), tuple(kept), run.episode.account.disposition)
+    skeleton, actions = zip(*kept, strict=True)
+    return Remembered(skeleton, actions, run.episode.account.disposition)
 
 
 def replay_passes(bench: Bench, name: str, seeds: Seeds, actions: Actions) -> bool:
@@ -106,7 +110,7 @@ def memory_of(bench: Bench, family: str) -> Memory | None:
     if not runs:
         return None
     commonest = Counter((run.skeleton, run.disposition) for run in runs).most_common(1)[0][0]
-    sequences = Counter(run.actions for run in runs if (run.skeleton, run.disposition) == commonest)
+    sequences = Counter(run.actions for run in runs if (run.skeleton, run.disposition) == commonest and all(run.actions))
     return Memory(
         frozenset(run.skeleton for run in runs),
         commonest,
@@ -125,7 +129,10 @@ def memory_rows(bench: Bench) -> list[Row]:
 def _row(bench: Bench, card: Card, memory: Memory | None) -> Row:
     subject = f"memory, {card.id}"
     if memory is None:
-        return Row(subject, True, f"train has no run of family '{card.family}' to replay", {"runs": 0})
+        pack = bench.pack
+        taught = any(other.family == card.family and pack.splits[other.id].split == "train" for other in pack.cards.values())
+        text = "the reference passes no train card of its family" if taught else "its family has no card in train"
+        return Row(subject, not taught, f"{text}, so there is nothing to replay", {"runs": 0})
     names, number = variants(card), bench.seeds(12, 100)
     runs = _runs(bench, names, bench.seeds(2, 20), evaluation_seeds)
     if not runs:
@@ -133,7 +140,7 @@ def _row(bench: Bench, card: Card, memory: Memory | None) -> Row:
     known = sum(run.skeleton in memory.skeletons for run in runs) / len(runs)
     same = sum((run.skeleton, run.disposition) == memory.commonest for run in runs) / len(runs)
     passed = partial(_passed, bench, names, number)
-    best = max(map(passed, memory.sequences)) / (len(names) * number)
+    best = max(map(passed, memory.sequences), default=0) / (len(names) * number)
     # The variants are played on the same seeds, so that there are no more independent runs than seeds.
     bound = upper_bound(MOST_REPLAYED, 0.0, number, MOST_SEQUENCES)
     text = f"a replay passes {best:.0%}, bound {bound:.0%}; tools as in train {known:.0%}, as in its commonest run {same:.0%}"
