@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from agents.defects import DEFECTS
 from agents.found import FOUND
 from agents.reference import Reference
-from agents.variants import EVERYTHING, SENT, WORK, all_but
+from agents.variants import EVERYTHING, SENT, WORK
 from fieldops_gym import Brief, ToolCall, ToolResult, View
 from fieldops_gym.domains.field_service.notes import ProposalNote, seat_note
 
@@ -83,11 +83,11 @@ class AlwaysEscalate:
 
 
 class AlwaysAsk:
-    """Asks the requester for the revision, and calls it missing. Where the requester alone could know it, that is right."""
+    """Asks the requester for the revision, and calls it missing before the answer can come."""
 
     FAILS: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(all_but("E-02:unknown", "E-06:revision_missing"), "task.accepted_ending"),
-        "A-01:nobody": "trajectory.grounded",
+        **dict.fromkeys(EVERYTHING, "task.accepted_ending"),
+        **dict.fromkeys(("A-01:nobody", "E-02:unknown", "E-06:revision_missing"), "trajectory.grounded"),
     }
 
     def start(self, brief: Brief, seed: int, restarted: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
 from fieldops_gym.domains.field_service.answers import in_conflict, informers, right_answer
 from fieldops_gym.domains.field_service.history import shown_to
-from fieldops_gym.domains.field_service.rules import LEAD, draft_of
+from fieldops_gym.domains.field_service.rules import GIVE_UP_SECONDS, LEAD, draft_of
 from fieldops_gym.graders.evidence import HOLDS, NOT_JUDGED, OWNER, SOURCE, Params, broken, ids, not_applicable, succeeded
 
 IN_CONFLICT = 2
@@ -44,7 +44,19 @@ def _asked_first(trial: Trial, last: tuple[int, ...]) -> Finding:
         return broken("the directory is read for who may inform", "it was not", last)
     if may and not set(may) & set(asked):
         return broken("whoever may inform is asked for the revision first", "nobody asked", last, ids("person", may))
+    if may and not _answered(trial, may):
+        return broken("their answer is waited for while there is time", "it was not", last, ids("person", may))
     return HOLDS
+
+
+def _answered(trial: Trial, people: list[str]) -> bool:
+    """Whether whoever was asked for the revision had answered when the seat gave its account, or the time was nearly over."""
+    account, calls = trial.account, trial.calls(LEAD)
+    assert account is not None
+    if trial.scenario.limits.simulated_time - account.at < GIVE_UP_SECONDS or trial.ending.startswith("budget:"):
+        return True
+    asked = {m.seq for m in calls if m.call.tool == "ask" and m.arg("topic") == "revision" and m.arg("person") in people}
+    return any(event.ref in asked and event.seq < calls[-1].seq for event in trial.by_kind.get("act", ()))
 
 
 def _cited(trial: Trial, read: set[str], last: tuple[int, ...]) -> Finding:
@@ -96,7 +108,7 @@ def within_scope(trial: Trial, params: Params) -> Finding:
 
 ANSWER_INVARIANTS: tuple[Invariant, ...] = (
     Invariant(
-        "trajectory.grounded", "1", OWNER, Layer.TRAJECTORY, Severity.WRONG, "P-13",
+        "trajectory.grounded", "2", OWNER, Layer.TRAJECTORY, Severity.WRONG, "P-13",
         "An answer that happens to be right without its evidence will be wrong the next time.", SOURCE, grounded,
     ),
     Invariant(

@@ -6,7 +6,7 @@ from typing import Any
 
 from fieldops_gym.core.calls import Code, Status
 from fieldops_gym.core.judging import Made, Trial
-from fieldops_gym.core.world import Event
+from fieldops_gym.core.world import Event, Tables
 from fieldops_gym.domains.field_service.records import Reservation
 from fieldops_gym.domains.field_service.rules import CANCELLED, LEAD, own_effects_on
 
@@ -123,6 +123,18 @@ def key_conflict_seen(trial: Trial, before: int = 0) -> int:
         if made.call.tool == "reconcile" and facts is not None and facts.found and not facts.same:
             return made.result
     return 0
+
+
+def when_said(trial: Trial) -> Tables:
+    """Return the tables as they were when the seat gave its account; those of the end where the harness wrote it.
+
+    What an account is right about is what was so by then: nothing that comes later makes an early stop right.
+    """
+    account = trial.account
+    calls = trial.calls(LEAD)
+    if account is None or account.by != LEAD or not calls:
+        return trial.world.tables
+    return trial.world.at(calls[-1].seq)
 
 
 def own_effects(trial: Trial) -> list[Reservation]:

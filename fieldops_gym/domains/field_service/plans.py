@@ -10,6 +10,7 @@ from fieldops_gym.core.scenario import Scenario
 from fieldops_gym.core.world import Tables
 from fieldops_gym.domains.field_service import rules
 from fieldops_gym.domains.field_service.answers import right_answer
+from fieldops_gym.domains.field_service.history import when_said
 from fieldops_gym.domains.field_service.records import Part, Proposal, Slot
 
 Roles = Mapping[str, tuple[str, ...]]
@@ -71,7 +72,7 @@ def is_right_plan(plan: Proposal, tables: Tables, roles: Roles) -> bool:
 
 def endings(trial: Trial) -> list[Ending]:
     """Return the right endings of a request for a plan."""
-    tables, roles = trial.world.tables, trial.scenario.roles
+    tables, roles = when_said(trial), trial.scenario.roles
     incident = roles["incident"][0]
     if rules.PLAN not in tables["incident"][incident].asks:
         return [Ending("rejected", (incident,), "control of the machine is all that is asked for")]

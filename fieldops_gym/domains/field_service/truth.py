@@ -200,7 +200,8 @@ def _approval_failed(trial: Trial) -> bool:
     approver = roles["approver"][0]
     plans = [p for p in tables["proposal"].values() if is_right(p, roles) and asked_rightly(tables, p, roles)]
     ids = {p.id for p in plans}
-    answers = [a for a in tables["approval"].values() if a.by == approver and a.proposal in ids and rules.in_time(a)]
+    given = [a for a in tables["approval"].values() if a.by == approver and a.proposal in ids and rules.in_time(a)]
+    answers = [a for a in given if a.at <= _end(trial)]
     if answers and answers[-1].disposition != "approved":
         return True
     in_time = trial.scenario.limits.simulated_time - rules.GIVE_UP_SECONDS - MARGIN
