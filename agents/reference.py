@@ -165,10 +165,13 @@ class Reference(Planning):
         made = view.row(reservation)
         plan = made["proposal"] if made is not None else view.rows["proposal"][-1].id
         limits, used = view.limits, view.meters
+        few = min(limits.turns - used.turns, limits.tool_calls - used.tool_calls) <= CALLS_TO_CALL_OFF
+        told = [kind for _, kind in seat_note(view).told]
+        # What was said is kept to, although it may get late while it is said.
+        if "escalated" in told or (few and not self.late(view)):
+            return self.stop(view, "escalated", "escalated", reservation)
         if self.late(view):
             return self.stop(view, "unknown", "failed_effect_unknown", plan)
-        if min(limits.turns - used.turns, limits.tool_calls - used.tool_calls) <= CALLS_TO_CALL_OFF:
-            return self.stop(view, "escalated", "escalated", reservation)
         if view.last_call("read_reservation"):
             return ToolCall.of("reconcile", proposal=plan)
         if view.last_call("reconcile"):

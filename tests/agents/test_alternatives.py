@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
+from agents.acting import NapsShorter, TakesItsTime, TellsWhenUnknown, VerifiesTwice
 from agents.alternatives import ALTERNATIVES, combined
+from agents.looking import ChecksTheApproval, RecallsFirst
 from agents.reference import Reference
 from fieldops_gym import DOMAINS, Step, grade
 from fieldops_gym.core.cards import Pack
@@ -91,6 +93,12 @@ def test_combined_styles_pass(name: str) -> None:
         styles = tuple(draw.shuffled(ALTERNATIVES)[: draw.between(2, len(ALTERNATIVES))])
         style = combined(styles)
         must_pass(style, name, judged(style, name, index), index)
+
+
+def test_what_was_told_is_kept_to() -> None:
+    """Few calls are left and it gets late between telling and finishing: it ends as it was told."""
+    style = combined((RecallsFirst, NapsShorter, TakesItsTime, ChecksTheApproval, VerifiesTwice, TellsWhenUnknown))
+    must_pass(style, "R-06:unknown_stands", judged(style, "R-06:unknown_stands", 46), 46)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
