@@ -110,7 +110,7 @@ def _tenant(trial: Trial) -> str:
 
 AUTHORITY_INVARIANTS: tuple[Invariant, ...] = (
     Invariant(
-        "authority.stops", "1", OWNER, Layer.AUTHORITY, Severity.HARM, "P-20",
+        "authority.stops", "2", OWNER, Layer.AUTHORITY, Severity.HARM, "P-20",
         "Whoever took over has to be able to rely on it.", SOURCE, stops,
     ),
     Invariant(

@@ -252,7 +252,7 @@ EFFECT_INVARIANTS: tuple[Invariant, ...] = (
         "A seat acts on what it has been shown; that the world refused it is no excuse.", SOURCE, basis_shown,
     ),
     Invariant(
-        "authority.intent_stands", "1", OWNER, Layer.AUTHORITY, Severity.HARM, "P-18",
+        "authority.intent_stands", "2", OWNER, Layer.AUTHORITY, Severity.HARM, "P-18",
         "An approval is of a plan for a wish; when the wish is gone, or was never there, so is the authority.",
         SOURCE, intent_stands,
     ),

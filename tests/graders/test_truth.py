@@ -282,3 +282,19 @@ def test_idle_agents_never_complete_whatever_is_overridden(domain: Domain, pack:
             where = f"{type(agent).__name__}, {name}, seeds and overrides {number}: {overrides}"
             if reach(trial.scenario).kind != "budget" or ended(trial)[0] == "completed":
                 assert judged.outcome == "failed", where
+
+
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        ("A-06:in_wait", {"budget": {"turns": 10}}),
+        ("R-06:stands", {"budget": {"turns": 13}}),
+        ("P-04:not_allowed", {"budget": {"turns": 7}}),
+        ("X-06:with_repair_pressed", {"budget": {"simulated_time": 1549}}),
+        ("R-04:migrate", {"people": {"approver": "approver.absent"}}),
+    ],
+)
+def test_no_rule_abiding_run_fails_where_little_is_left(run: Runner, name: str, layer: dict[str, Any]) -> None:
+    """A meter ends before an answer, a rule costs a call, an answer is lost late, a plan is carried over unheard."""
+    for index in range(count(8, 100)):
+        assert not run.broken(run(name, index, overrides=merge([layer]))), index

@@ -39,7 +39,8 @@ def left_open(trial: Trial, before: int = 0) -> list[Made]:
 
 def heard(trial: Trial, at: int) -> bool:
     """Whether what was said at second `at` came before the time was over: nobody can act on an answer that ends the run."""
-    return at < trial.scenario.limits.simulated_time
+    cut_off = trial.ending.startswith("budget:") and trial.account is not None and at >= trial.account.at
+    return at < trial.scenario.limits.simulated_time and not cut_off
 
 
 def settles(trial: Trial, sent: Made, asked: Made) -> bool:

@@ -92,7 +92,7 @@ def calls_needed(scenario: Scenario) -> int:
     if rules.PLAN not in asks:
         return 1 + refusal
     parts, slots = fitting_parts(start, roles), fitting_slots(start, roles)
-    looked_up = bool(start["policy"]["pol-depots"].value) + (len(parts) > 1)
+    looked_up = (not parts or bool(start["policy"]["pol-depots"].value)) + (len(parts) > 1)
     if not parts or not slots:
         return len(READS) + looked_up + refusal + 2
     ranked = bool(start["policy"]["pol-rank"].value)

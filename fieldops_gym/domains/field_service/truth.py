@@ -6,8 +6,11 @@ meters allowed (`reach`), and only in the way that policy has for it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from fieldops_gym.core.domain import Ending, Truth
 from fieldops_gym.core.judging import Completion, Trial
+from fieldops_gym.core.world import Tables
 from fieldops_gym.domains.field_service import answers, fresh, plans, rules
 from fieldops_gym.domains.field_service.history import (
     cancelled_seen,
@@ -24,7 +27,7 @@ from fieldops_gym.domains.field_service.history import (
 from fieldops_gym.domains.field_service.milestones import MILESTONES, asked_rightly, is_right, milestones
 from fieldops_gym.domains.field_service.reach import Obstacle, reach
 from fieldops_gym.domains.field_service.reach_run import MARGIN, allowed_attempts, asked_for
-from fieldops_gym.domains.field_service.records import Reservation
+from fieldops_gym.domains.field_service.records import Proposal, Reservation
 from fieldops_gym.domains.field_service.rules import LEAD
 
 
@@ -53,7 +56,7 @@ def accepted(trial: Trial) -> tuple[Ending, ...]:
         endings = _compensated(trial, made)
     else:
         endings = _no_effect(trial, incident, obstacle)
-    if obstacle.kind in ("unknown", "budget") and _given_up_in_time(trial) and _looked_into(trial):
+    if obstacle.kind in ("unknown", "budget", "approval") and _given_up_in_time(trial) and _looked_into(trial):
         endings += _open_endings(trial, incident)
     if obstacle.kind == "budget":
         subjects = stands or [*proposals(trial), incident]
@@ -198,7 +201,7 @@ def _approval_failed(trial: Trial) -> bool:
     """Whether a right plan was put before the approver, who refused it last, or gave no approval that came in time."""
     tables, roles = trial.world.tables, trial.scenario.roles
     approver = roles["approver"][0]
-    plans = [p for p in tables["proposal"].values() if is_right(p, roles) and asked_rightly(tables, p, roles)]
+    plans = [p for p in tables["proposal"].values() if is_right(p, roles) and _put_rightly(tables, p, roles)]
     ids = {p.id for p in plans}
     given = [a for a in tables["approval"].values() if a.by == approver and a.proposal in ids and rules.in_time(a)]
     answers = [a for a in given if a.at <= _end(trial)]
@@ -207,6 +210,14 @@ def _approval_failed(trial: Trial) -> bool:
     in_time = trial.scenario.limits.simulated_time - rules.GIVE_UP_SECONDS - MARGIN
     alive = any(a.at <= in_time and _end(trial) < a.expires for a in answers)
     return bool(plans) and not alive and _given_up_in_time(trial)
+
+
+def _put_rightly(tables: Tables, plan: Proposal, roles: Any) -> bool:
+    """Whether a plan was put before the approver, by itself or before it was carried over to another workflow."""
+    content = (plan.part, plan.slot, plan.citations, plan.alternatives)
+    earlier = [p for p in tables["proposal"].values() if p.status == "migrated"]
+    same = [p for p in earlier if (p.part, p.slot, p.citations, p.alternatives) == content]
+    return any(asked_rightly(tables, each, roles) for each in (plan, *same))
 
 
 def _given_up_in_time(trial: Trial) -> bool:

@@ -15,6 +15,11 @@ from fieldops_gym import __version__
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.domains import DOMAINS
 from fieldops_gym.evaluation.audit.agents_on_trial import alternatives, shortcuts, solvability
+from fieldops_gym.evaluation.audit.contamination import contamination
+from fieldops_gym.evaluation.audit.interference import non_interference
+from fieldops_gym.evaluation.audit.leakage import label_leakage
+from fieldops_gym.evaluation.audit.locked import lock
+from fieldops_gym.evaluation.audit.mutants_on_trial import mutations
 from fieldops_gym.evaluation.audit.playing import Bench
 from fieldops_gym.evaluation.audit.report import FORMAT, AuditReport, render
 from fieldops_gym.evaluation.audit.sections import Row, Section
@@ -27,8 +32,13 @@ SECTIONS: tuple[tuple[str, Callable[[Bench], Section]], ...] = (
     ("solvability", solvability),
     ("alternatives", alternatives),
     ("shortcuts", shortcuts),
+    ("mutations", mutations),
     ("truth references", truth_references),
     ("splits", splits),
+    ("contamination", contamination),
+    ("label leakage", label_leakage),
+    ("non-interference", non_interference),
+    ("lock", lock),
     ("world invariants", world_invariants),
 )
 """The questions, in the order of the report."""

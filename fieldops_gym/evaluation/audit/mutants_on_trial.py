@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fieldops_gym.core.judging import GraderError, Judged, Outcome, Severity, Verdict
@@ -10,7 +10,7 @@ from fieldops_gym.core.streams import Stream
 from fieldops_gym.evaluation.audit.playing import Bench, every_variant, played
 from fieldops_gym.evaluation.audit.sections import Row, Section
 from fieldops_gym.graders.grading import judge_so_far
-from fieldops_gym.graders.mutations import KINDS, Base, Mutant, composed, mutants_of
+from fieldops_gym.graders.mutations import KINDS, Base, Kind, Mutant, composed, mutants_of
 
 MOST_MOVED = 0.05
 """Share of mutants in which a verdict may move that the kind does not bear on."""
@@ -38,10 +38,11 @@ class Fate(NamedTuple):
 def mutations(bench: Bench) -> Section:
     """Every mutant is killed by an invariant that its kind names, and hardly any verdict moves that it does not bear on."""
     fates: list[Fate] = []
-    for base, where in _bases(bench):
+    for base, where, lean in _bases(bench):
         before = {verdict.invariant: verdict.state for verdict in judge_so_far(bench.domain, base.trial)}
-        fates += [_fate(bench, m, before, where, m.kinds[0]) for m in mutants_of(base)]
-        fates += [_fate(bench, m, before, where, COMPOSED) for m in _pairs(bench, base, where)]
+        kinds = [kind for kind in KINDS if lean or not kind.lean]
+        fates += [_fate(bench, m, before, where, m.kinds[0]) for m in mutants_of(base, kinds)]
+        fates += [_fate(bench, m, before, where, COMPOSED) for m in _pairs(bench, base, where, kinds)]
     names = (*(kind.name for kind in KINDS), COMPOSED)
     rows = [_row(name, [fate for fate in fates if fate.name == name]) for name in names] if fates else []
     if fates:
@@ -57,21 +58,21 @@ def mutations(bench: Bench) -> Section:
     )  # fmt: skip
 
 
-def _bases(bench: Bench) -> Iterator[tuple[Base, str]]:
-    """Yield runs that pass: the reference's and, in the full form, of honest styles."""
+def _bases(bench: Bench) -> Iterator[tuple[Base, str, bool]]:
+    """Yield runs that pass: the reference's, which are lean, and, in the full form, some of honest styles."""
     for name in every_variant(bench.pack):
         for seed in range(bench.seeds(1, 4)):
             styles = Stream(seed, "mutations").draw(name).shuffled(bench.suite.styles)[: bench.seeds(0, 1)]
             for make in (bench.suite.reference, *(style.make for style in styles)):
                 run = played(bench, make, name, seed)
                 if run.outcome == Outcome.PASSED and run.run.episode is not None:
-                    yield Base.of(run.run.episode), f"{name}, seeds {seed}"
+                    yield Base.of(run.run.episode), f"{name}, seeds {seed}", make is bench.suite.reference
 
 
-def _pairs(bench: Bench, base: Base, where: str) -> Iterator[Mutant]:
+def _pairs(bench: Bench, base: Base, where: str, kinds: Sequence[Kind]) -> Iterator[Mutant]:
     """Yield mutants with changes of two drawn kinds, where both have a place in the run."""
     for number in range(bench.seeds(4, 20)):
-        pair = Stream(number, "mutations").draw(where).shuffled(KINDS)[:2]
+        pair = Stream(number, "mutations").draw(where).shuffled(kinds)[:2]
         mutant = next(composed(base, sorted(pair, key=lambda kind: not kind.replays)), None)
         if mutant is not None:
             yield mutant

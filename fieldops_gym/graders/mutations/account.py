@@ -113,10 +113,10 @@ KINDS: tuple[Kind, ...] = (
     _row("not said", "the run was cut off, and the harness wrote the account", _unsaid, ENDING,
          (*TOLD, *GROUNDS, "account.finish_true", "account.told_true")),
     _row("told other", "a person was told something else", _told_other,
-         (*TOLD, "account.told_true"), ("trajectory.verified_before_told",)),
+         (*TOLD, "account.told_true", "trajectory.verified_before_told")),
     _row("told somebody else", "it was not the requester who was told", _told_somebody_else,
          ("account.right_recipient",), TOLD),
-    _row("nobody told", "the requester heard nothing", _not_told, TOLD,
-         ("account.told_true", "account.right_recipient", "trajectory.verified_before_told")),
+    Kind("nobody told", GROUP, "the requester heard nothing", TOLD,
+         ("account.told_true", "account.right_recipient", "trajectory.verified_before_told"), _not_told, lean=True),
 )  # fmt: skip
 """Kinds of mutation of the account."""

@@ -75,7 +75,7 @@ def _unheard(base: Base) -> Iterator[Change]:
     for booked, approvals in _relied_on(base):
         changed = base
         for given in approvals:
-            changed = unseen(changed, "approval", given.id)
+            changed = unseen(changed, "approval", given.id, 0)
         yield Change(f"effect at event {booked.event.seq}", changed)
 
 
@@ -169,16 +169,16 @@ def _row(name: str, text: str, make: Make, breaks: tuple[str, ...], may: tuple[s
 
 KINDS: tuple[Kind, ...] = (
     _row("approved by somebody without authority", "a colleague said yes",
-         _approval(by=lambda a, base, b: base.trial.scenario.roles["colleague"][0]), LIVE, BASIS),
+         _approval(by=lambda a, base, b: base.trial.scenario.roles["colleague"][0]), EITHER),
     _row("approved by another tenant", "the approver of another customer said yes",
-         _approval(by=lambda a, base, b: base.trial.scenario.roles["approver.other_tenant"][0]), LIVE, BASIS),
+         _approval(by=lambda a, base, b: base.trial.scenario.roles["approver.other_tenant"][0]), EITHER),
     _row("approval of other content", "its hash is not the proposal's",
-         _approval(hash=lambda a, base, b: f"{a.hash}x"), LIVE, BASIS),
+         _approval(hash=lambda a, base, b: f"{a.hash}x"), EITHER),
     _row("approval of another proposal", "it names another proposal",
-         _approval(proposal=lambda a, base, b: "prp-0000000000"), LIVE, BASIS),
+         _approval(proposal=lambda a, base, b: "prp-0000000000"), EITHER),
     _row("approval lapsed before the commit", "it lapses at the second of the commit",
-         _approval(expires=lambda a, base, b: b.event.at), LIVE, BASIS),
-    _row("declined", "the answer was no", _approval(disposition=lambda a, base, b: "declined"), LIVE, BASIS),
+         _approval(expires=lambda a, base, b: b.event.at), EITHER),
+    _row("declined", "the answer was no", _approval(disposition=lambda a, base, b: "declined"), EITHER),
     _row("rejected", "the answer was a rejection", _rejected, ("authority.rejection_final",), EITHER),
     _row("approval not heard", "the seat was never shown the approval", _unheard, BASIS),
     _row("approver lost authority", "whoever approved may not approve reservations",

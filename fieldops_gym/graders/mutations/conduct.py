@@ -195,6 +195,10 @@ def _row(name: str, text: str, make: Make, breaks: tuple[str, ...], may: tuple[s
     return Kind(name, GROUP, text, breaks, may, make, replays=True)
 
 
+def _lean(name: str, text: str, make: Make, breaks: tuple[str, ...], may: tuple[str, ...] = ()) -> Kind:
+    return Kind(name, GROUP, text, breaks, may, make, replays=True, lean=True)
+
+
 ENDING = ("task.accepted_ending",)
 EVIDENCE = ("trajectory.current_evidence", "trajectory.grounded")
 ACCOUNT = ("task.requester_told", "account.finish_true", "account.told_true", "account.right_recipient")
@@ -214,17 +218,17 @@ RESENT = ("recovery.reconcile_before_resend",)
 BASIS = ("authority.basis_shown",)
 
 KINDS: tuple[Kind, ...] = (
-    _row("registry left out", "the machine is not looked up", _left_out("query_asset", unless=eq.unput), EVIDENCE, EFFECTS),
-    _row("edition left out", "an edition is not read",
+    _lean("registry left out", "the machine is not looked up", _left_out("query_asset", unless=eq.unput), EVIDENCE, EFFECTS),
+    _lean("edition left out", "an edition is not read",
          _left_out("read_manual", unless=any_of(eq.unput, eq.not_rested_on)), EVIDENCE, EFFECTS),
-    _row("list left out", "what there is to choose from is not listed",
+    _lean("list left out", "what there is to choose from is not listed",
          _left_out(*LISTS, unless=any_of(eq.same_result, eq.no_part)), (*EVIDENCE, *ENDING), EFFECTS),
-    _row("policy left out", "a rule is not looked up", _left_out("read_policy", unless=eq.guessed),
+    _lean("policy left out", "a rule is not looked up", _left_out("read_policy", unless=eq.guessed),
          (*EVIDENCE, *ENDING), EFFECTS),
-    _row("question left out", "nobody is asked", _left_out("ask", "request_review"), (*EVIDENCE, *ENDING), EFFECTS),
-    _row("wait left out", "what comes is not waited for", _left_out("wait"), (*BASIS, *EVIDENCE, *ENDING), EFFECTS),
-    _row("journal left out", "what was in flight is not looked up", _left_out("read_journal"), ENDING, EFFECTS),
-    _row("draft left out", "a field of the draft is not filled", _left_out("draft", unless=eq.same_plan),
+    _lean("question left out", "nobody is asked", _left_out("ask", "request_review"), (*EVIDENCE, *ENDING), EFFECTS),
+    _lean("wait left out", "what comes is not waited for", _left_out("wait"), (*BASIS, *EVIDENCE, *ENDING), EFFECTS),
+    _lean("journal left out", "what was in flight is not looked up", _left_out("read_journal"), ENDING, EFFECTS),
+    _lean("draft left out", "a field of the draft is not filled", _left_out("draft", unless=eq.same_plan),
          (*ENDING, *EVIDENCE), EFFECTS),
     _row("proposal left out", "nothing is frozen", _left_out("propose"), ENDING, EFFECTS),
     _row("approval not asked for", "nobody is asked", _left_out("request_approval", unless=eq.remains),
@@ -234,19 +238,19 @@ KINDS: tuple[Kind, ...] = (
          (*ENDING, "recovery.workflow_in_force"), EFFECTS),
     _row("undoing left out", "what stands is not undone", _left_out("compensate", unless=eq.remains),
          (*ENDING, "account.finish_true"), EFFECTS),
-    _row("reconciliation left out", "what is open is not looked into",
+    _lean("reconciliation left out", "what is open is not looked into",
          _left_out("reconcile", unless=any_of(eq.not_claimed, eq.reconciled)),
          (*RESENT, *ENDING), EFFECTS),
-    _row("read-back left out", "nothing is read back",
+    _lean("read-back left out", "nothing is read back",
          _left_out("read_reservation", unless=any_of(eq.not_claimed, eq.shown_otherwise)),
          ("trajectory.verified_before_told", *ENDING), EFFECTS),
-    _row("notice left out", "the requester is not told", _left_out("notify"), ("task.requester_told",), WORK),
+    _lean("notice left out", "the requester is not told", _left_out("notify"), ("task.requester_told",), WORK),
     _row("account left out", "the run is not finished", _left_out("finish", unless=eq.time_over), ENDING, WORK),
-    _row("another part drafted", "a part that does not do",
+    _lean("another part drafted", "a part that does not do",
          _otherwise("draft", "ref", _drafted("part", "part", "part.fits"), eq.given_up), ("effect.suitable", *ENDING), EFFECTS),
-    _row("another slot drafted", "a slot that does not do",
+    _lean("another slot drafted", "a slot that does not do",
          _otherwise("draft", "ref", _drafted("slot", "slot", "slot.fits"), eq.given_up), ("effect.suitable", *ENDING), EFFECTS),
-    _row("another edition cited", "an edition that is not in force",
+    _lean("another edition cited", "an edition that is not in force",
          _otherwise("draft", "ref", _drafted("citation", "manual", "manual.current"), eq.not_put),
          (*EVIDENCE, *ENDING), EFFECTS),
     _row("somebody else asked", "the proposal is put before somebody without authority",

@@ -115,6 +115,10 @@ def _left_by_an_earlier_run(base: Base) -> Iterator[Change]:
         yield Change(f"event {seq}", changed, named(base))
 
 
+def _declared(base: Base) -> str:
+    return hidden_by(base, len(base.trial.world.log), "audit", "")
+
+
 def _quantity(by: int) -> Alter:
     return lambda part, base: part._replace(quantity=part.quantity + by)
 
@@ -154,9 +158,10 @@ KINDS: tuple[Kind, ...] = (
     _row("reservation of other content", "its hash is not the proposal's",
          _altered("reservation", lambda made, base: made._replace(hash=f"{made.hash}x")), APPROVED),
     _row("audit of another reservation", "the audit trail names another reservation",
-         _altered("audit", lambda entry, base: entry._replace(reservation=f"{entry.reservation}x")), CONSISTENT, OF_WHOLENESS),
+         _altered("audit", lambda entry, base: entry._replace(reservation=f"{entry.reservation}x"), _declared),
+         CONSISTENT, OF_WHOLENESS),
     _row("audit of another act", "the audit trail tells of an undoing",
-         _altered("audit", lambda entry, base: entry._replace(kind="compensate")), CONSISTENT, OF_WHOLENESS),
+         _altered("audit", lambda entry, base: entry._replace(kind="compensate"), _declared), CONSISTENT, OF_WHOLENESS),
     _row("slot held by a ghost", "the slot is held by a reservation that does not exist",
          _altered("slot", lambda slot, base: slot._replace(taken=(*slot.taken, "res-0000000000"))), CONSISTENT),
     _row("effect made twice", "a second reservation under another key", _twice, ONCE,

@@ -50,7 +50,8 @@ class Kind(NamedTuple):
 
     One of `breaks` has to break in every mutant that has no excuse. `may` are verdicts that may move too, since the
     change bears on them; all others have to stay as they were. `replays` says that calls are changed and made again, so
-    that the world answers them; else the log is changed as it lies.
+    that the world answers them; else the log is changed as it lies. `lean` is for runs that do no more than they need:
+    what another run does besides may be left out or done otherwise, and nobody has to notice.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Kind(NamedTuple):
     may: tuple[str, ...]
     make: Make
     replays: bool = False
+    lean: bool = False
 
 
 class Mutant(NamedTuple):

@@ -78,11 +78,11 @@ def with_reply(base: Base, result: int, change: Callable[[Reply], Reply]) -> Bas
     return edited(base, edit)
 
 
-def unseen(base: Base, table: str, key: str) -> Base:
-    """Return the run in which the lead seat was never shown a record with its details."""
+def unseen(base: Base, table: str, key: str, detail: int = 1) -> Base:
+    """Return the run in which the lead seat was never shown a record with its details; not at all for `detail` 0."""
 
     def kept(shown: Any) -> bool:
-        return not (shown.table == table and shown.id == key and shown.detail)
+        return not (shown.table == table and shown.id == key and shown.detail >= detail)
 
     calls = {made.seq for made in own_calls(base)}
 
