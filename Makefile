@@ -6,13 +6,14 @@ PY := $(VENV)/bin/python
 PIP_FLAGS := --quiet --quiet --disable-pip-version-check --no-input
 WORKERS ?= 2
 
-.PHONY: help venv lint test test-full bench demo clean
+.PHONY: help venv lint test test-full audit bench demo clean
 
 help:
 	@echo "make venv       the development environment in $(VENV)"
 	@echo "make lint       style, types, and which layer may import which"
 	@echo "make test       the tests with reduced counts"
 	@echo "make test-full  every test with full counts"
+	@echo "make audit      cards and graders on trial, in full, and the environment card: audit.json, audit.md, card.md"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make demo       two agents on the Effect cards, on a machine with nothing but Python 3.11 or later"
 	@echo "make clean      remove what these made"
@@ -35,6 +36,10 @@ test:
 test-full:
 	FIELDOPS_FULL=1 $(PY) -m pytest -n $(WORKERS)
 
+audit:
+	$(VENV)/bin/fieldops audit --agents agents.suite --json audit.json --markdown audit.md
+	$(VENV)/bin/fieldops card --agents agents.suite --audit audit.json --markdown card.md
+
 bench:
 	$(PY) -m tests.bench
 
@@ -49,5 +54,5 @@ python-version:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] + "; say which with PYTHON=...")'
 
 clean:
-	rm -rf $(VENV) .demo dist build runs .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf $(VENV) .demo dist build runs audit.json audit.md card.md .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from fieldops_gym.core.cards import Card, Pack
 from fieldops_gym.core.domain import Domain
 from fieldops_gym.core.scenario import Coordinates, build_scenario
 from fieldops_gym.evaluation.audit import Bench, load_suite
-from fieldops_gym.evaluation.audit import contamination as section_module
 from fieldops_gym.evaluation.audit.contamination import contamination
 from fieldops_gym.evaluation.audit.exposure import author_texts, spans
 from tests.counts import count
 from tests.evaluation.planted import only
+
+section_module = importlib.import_module("fieldops_gym.evaluation.audit.contamination")
+"""The module: the package has the section of the same name."""
 
 
 @pytest.fixture(scope="module")
