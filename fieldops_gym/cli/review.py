@@ -14,6 +14,7 @@ from fieldops_gym.core.cards import CardError
 from fieldops_gym.core.judging import Severity
 from fieldops_gym.evaluation import AgentLoadError
 from fieldops_gym.evaluation.audit import audit, load_suite, render
+from fieldops_gym.evaluation.quarantine import QuarantineError
 from fieldops_gym.graders import INVARIANTS
 from fieldops_gym.packs import load_tasks
 
@@ -40,7 +41,7 @@ def audit_command(
         for path, text in ((json_out, report.to_json()), (markdown, report.to_markdown())):
             if path is not None:
                 path.write_text(text, encoding="utf-8")
-    except (AgentLoadError, CardError, OSError) as error:
+    except (AgentLoadError, CardError, QuarantineError, OSError) as error:
         refuse(str(error))
     render(Console(highlight=False), report)
     if not report.holds:

@@ -310,6 +310,22 @@ def test_the_page_tells_what_an_average_would_have_paid(few: Pack) -> None:
         )
 
 
+@pytest.mark.usefixtures("fewer_kinds")
+def test_the_page_tells_what_became_of_mutants(few: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row for row in audit_module.SECTIONS if row[0] in ("mutations", "contamination")]
+    monkeypatch.setattr(audit_module, "SECTIONS", rows)
+    report = audit(NAME, few, small(few), quick=True)
+    made = [row.figures for section in report.sections for row in section.rows if "mutants" in row.figures]
+    groups = dict.fromkeys(str(figures["group"]) for figures in made)
+    page = report.to_markdown()
+    for group in groups:
+        own = [figures for figures in made if figures["group"] == group]
+        assert f"| {group} | {len(own)} | {sum(int(figures['mutants']) for figures in own)} |" in page
+    assert "- unrelated verdicts: " in page
+    assert "- quarantined: nothing" in page
+    assert "## What may be known beforehand" in page
+
+
 def test_a_module_without_agents_is_refused() -> None:
     with pytest.raises(AgentLoadError, match=r"it has no REFERENCE, a class that does the work"):
         load_suite("agents.shortcuts")

@@ -25,6 +25,7 @@ from fieldops_gym.evaluation.audit.report import FORMAT, AuditReport, render
 from fieldops_gym.evaluation.audit.sections import Row, Section
 from fieldops_gym.evaluation.audit.suite import AgentSuite, load_suite, suite_of
 from fieldops_gym.evaluation.audit.worlds_on_trial import splits, truth_references, world_invariants
+from fieldops_gym.evaluation.quarantine import listing, pack_shares, quarantine_of, retired_of
 
 __all__ = ["SECTIONS", "AgentSuite", "AuditReport", "Bench", "Row", "Section", "audit", "load_suite", "render", "suite_of"]
 
@@ -50,10 +51,13 @@ def audit(
     """Ask every question of a pack and its graders; `watch` is told the name of each before it begins.
 
     The quick form plays fewer seeds. Whatever an agent raises is a finding, not an error of the audit.
+    Raises `QuarantineError`.
     """
+    apart = quarantine_of(pack, domain)
     bench = Bench(DOMAINS[domain], pack, suite, quick)
     sections = []
     for name, section in SECTIONS:
         watch(name)
         sections.append(section(bench))
-    return AuditReport(FORMAT, __version__, pack.digest, suite.module, "quick" if quick else "full", tuple(sections))
+    listed = listing(apart, retired_of(pack), pack_shares(pack, apart))
+    return AuditReport(FORMAT, __version__, pack.digest, suite.module, "quick" if quick else "full", tuple(sections), listed)

@@ -21,6 +21,8 @@ MOST_EXCUSED = 0.05
 COMPOSED = "(composed)"
 """Name of the row of mutants with a change of two kinds."""
 
+GROUPS = {kind.name: kind.group for kind in KINDS}
+
 States = Mapping[str, Judged]
 
 
@@ -106,8 +108,11 @@ def _row(name: str, fates: list[Fate]) -> Row:
         text += f", {sum(bool(fate.excuse) for fate in fates)} excused: {'; '.join(excuses)}"
     if survived:
         text += f", {len(survived)} survived: {survived[0].told}"
-    figures = {"mutants": len(fates), "killed": killed, "survived": len(survived)}
-    return Row(name, not survived, text, {**figures, "moved": sum(bool(fate.moved) for fate in fates)})
+    figures: dict[str, float | str] = {
+        "group": GROUPS.get(name, name), "mutants": len(fates), "killed": killed, "survived": len(survived),
+        "excuses": "; ".join(excuses), "moved": sum(bool(fate.moved) for fate in fates),
+    }  # fmt: skip
+    return Row(name, not survived, text, figures)
 
 
 def _share(subject: str, some: list[Fate], fates: list[Fate], most: float, what: str) -> Row:
