@@ -16,12 +16,14 @@ from fieldops_gym.core.overrides import OverrideError
 from fieldops_gym.evaluation.evidence import printable
 from fieldops_gym.evaluation.judgements import (
     SIDECAR,
+    Filed,
     Judgement,
     JudgementError,
     agreement,
     disagreements,
     findings,
     judge,
+    last_answers,
     read_judgements,
 )
 from fieldops_gym.evaluation.quarantine import QuarantineError
@@ -84,14 +86,21 @@ def judge_command(
     try:
         results = read_results(directory)
         if sheet is not None:
-            given = judge(results, sheet)
-            runs = len({judgement.trial for judgement in given})
-            stored = f"{len(given)} answers on {runs} runs stored in {directory / SIDECAR}; no outcome changes by them"
-            console.print(Text(stored), soft_wrap=True)
+            if not sheet.is_file():
+                refuse(f"{sheet}: there is no such file; give a sheet of `fieldops sample`, filled in")
+            console.print(Text(_filed(judge(results, sheet), directory)), soft_wrap=True)
         if listed:
-            _list(console, read_judgements(results))
+            _list(console, last_answers(read_judgements(results)))
     except (JudgementError, SheetError, ResultsError, OSError) as error:
         refuse(" ".join(str(error).split()))
+
+
+def _filed(filed: Filed, directory: Path) -> str:
+    runs = len({judgement.trial for judgement in filed.answers})
+    what = f"{len(filed.answers)} answers on {runs} {'run' if runs == 1 else 'runs'}"
+    if not filed.new:
+        return f"nothing new: {filed.answers[0].calibration.reviewer}'s {what} are stored already"
+    return f"{what} stored in {directory / SIDECAR}; no outcome changes by them"
 
 
 def _list(console: Console, judgements: Sequence[Judgement]) -> None:
@@ -100,9 +109,8 @@ def _list(console: Console, judgements: Sequence[Judgement]) -> None:
         console.print(Text("no judgement is stored"))
         return
     runs = len({judgement.trial for judgement in judgements})
-    console.print(
-        Text(f"{len(judgements)} answers on {runs} runs by {', '.join(reviewers)}; advisory, no outcome changes by them")
-    )
+    said = f"{len(judgements)} answers on {runs} {'run' if runs == 1 else 'runs'} by {', '.join(reviewers)}"
+    console.print(Text(f"{said}; advisory, no outcome changes by them"), soft_wrap=True)
     for questionnaire in dict.fromkeys(row.questionnaire for row in agreement(judgements)):
         table = plain_table("question", "yes", "no", "unsure", "agree", "disagree", "agreement")
         for row in agreement(judgements):
@@ -111,7 +119,9 @@ def _list(console: Console, judgements: Sequence[Judgement]) -> None:
                 table.add_row(*map(Text, map(str, (*row[1:], percent))))
         console.print(Text(f"\nquestionnaire {questionnaire}"))
         console.print(table)
-    console.print(Text("agree, disagree: pairs of reviewers over the same run, by the last answer of each"), soft_wrap=True)
+    console.print(
+        Text("by the last answer of each reviewer; agree, disagree: pairs of reviewers over the same run"), soft_wrap=True
+    )
     differing, found = disagreements(judgements), findings(judgements)
     console.print(Text(f"\ndisagreements: {len(differing)}", style="bold"))
     for item in differing:

@@ -1,7 +1,7 @@
 """Judgements: what reviewers say of runs, kept in a sidecar beside the results, which they cannot change.
 
 `judgements.jsonl` has one line per answer, keyed by the trial and the end of its digest chain. Lines are only ever appended:
-reviewers who disagree are both kept, and so is whoever answers again.
+reviewers who disagree are both kept, and so is whoever answers again; what counts is the last answer of each.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Judgement(NamedTuple):
 class Agreement(NamedTuple):
     """How far reviewers agree on a question of a questionnaire.
 
-    `yes`, `no` and `unsure` count every answer stored. `agree` and `disagree` count pairs of reviewers over the same run, by
-    the last answer of each; `unsure` agrees with `unsure` only.
+    Each reviewer's last answer on a run counts. `agree` and `disagree` count pairs of reviewers over the same run; `unsure`
+    agrees with `unsure` only.
     """
 
     questionnaire: str
@@ -73,15 +73,22 @@ class Agreement(NamedTuple):
 
 
 class Disagreement(NamedTuple):
-    """All answers to one question about one run that are not all the same, in the order in which they were stored."""
+    """The reviewers' last answers to one question about one run, where they differ, in the order in which they were stored."""
 
     trial: str
     question: str
     answers: tuple[Judgement, ...]
 
 
-def judge(results: RunResults, path: Path) -> tuple[Judgement, ...]:
-    """Store the answers of a filled sheet beside the results, and return them.
+class Filed(NamedTuple):
+    """The answers of a sheet, and whether they were stored: `new` is false when each is its reviewer's last word already."""
+
+    answers: tuple[Judgement, ...]
+    new: bool
+
+
+def judge(results: RunResults, path: Path) -> Filed:
+    """Store the answers of a filled sheet beside the results, unless they are there already, and return them.
 
     Raises `SheetError` for a sheet that is not filled in or is of other results, `JudgementError` for a sidecar that cannot
     be gone on with, `OSError`; then nothing is stored.
@@ -89,7 +96,8 @@ def judge(results: RunResults, path: Path) -> tuple[Judgement, ...]:
     sheet = read_sheet(path)
     refuse_if(path, list(_misfits(sheet, results)))
     given = tuple(_judgements(sheet))
-    read_judgements(results)
+    if set(given) <= set(last_answers(read_judgements(results))):
+        return Filed(given, new=False)
     lines = "".join(f"{json.dumps(plain(judgement))}\n" for judgement in given).encode("ascii")
     sidecar = results.directory / SIDECAR
     # Unbuffered, so that the lines of a sheet are one write.
@@ -98,7 +106,7 @@ def judge(results: RunResults, path: Path) -> tuple[Judgement, ...]:
         if file.write(lines) != len(lines):
             os.truncate(sidecar, size)
             raise JudgementError(f"{sidecar}: the answers could not be written whole, so none was; make room")
-    return given
+    return Filed(given, new=True)
 
 
 def read_judgements(results: RunResults) -> tuple[Judgement, ...]:
@@ -112,8 +120,20 @@ def read_judgements(results: RunResults) -> tuple[Judgement, ...]:
     return tuple(_judgement(sidecar, number, line, results) for number, line in enumerate(content.splitlines(), start=1))
 
 
+def last_answers(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
+    """Return each reviewer's last answer to each question about each run, in the order in which those were stored."""
+    last: dict[tuple[str, str, str, str, str], Judgement] = {}
+    for judgement in judgements:
+        source, questionnaire, reviewer, _ = judgement.calibration
+        key = (source, questionnaire, reviewer, judgement.trial, judgement.question)
+        last.pop(key, None)  # so that it takes the place of the later one
+        last[key] = judgement
+    return tuple(last.values())
+
+
 def agreement(judgements: Sequence[Judgement]) -> tuple[Agreement, ...]:
-    """Return the counts of each question, in the order of the questionnaire."""
+    """Return the counts of each question, by the last answer of each reviewer, in the order of the questionnaire."""
+    judgements = last_answers(judgements)
     place = {question.id: number for number, question in enumerate(QUESTIONS)}
     asked = {(j.calibration.questionnaire, j.question) for j in judgements}
     order = sorted(asked, key=lambda key: (key[0], place.get(key[1], len(place)), key[1]))
@@ -121,18 +141,18 @@ def agreement(judgements: Sequence[Judgement]) -> tuple[Agreement, ...]:
 
 
 def disagreements(judgements: Sequence[Judgement]) -> tuple[Disagreement, ...]:
-    """Return each run and question on which not all answers are the same, a reviewer's own earlier ones included."""
+    """Return each run and question on which the last answers of reviewers are not all the same."""
     return tuple(
         Disagreement(trial, question, said)
-        for (_, trial, question), said in _by_item(judgements).items()
+        for (_, trial, question), said in _by_item(last_answers(judgements)).items()
         if len({judgement.answer for judgement in said}) > 1
     )
 
 
 def findings(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
-    """Return the answers that tell of something wrong with a card or with graders, whoever else says otherwise."""
+    """Return the last answers that tell of something wrong with a card or with graders, whoever else says otherwise."""
     wrong = {(QUESTIONNAIRE, question.id, str(question.finding)) for question in QUESTIONS}
-    return tuple(j for j in judgements if (j.calibration.questionnaire, j.question, j.answer) in wrong)
+    return tuple(j for j in last_answers(judgements) if (j.calibration.questionnaire, j.question, j.answer) in wrong)
 
 
 def _misfits(sheet: Sheet, results: RunResults) -> Iterator[str]:
@@ -194,8 +214,7 @@ def _agreement(key: tuple[str, str], given: Sequence[Judgement]) -> Agreement:
     counts = [sum(judgement.answer == answer for judgement in given) for answer in (Answer.YES, Answer.NO, Answer.UNSURE)]
     agree = disagree = 0
     for said in _by_item(given).values():
-        last = {judgement.calibration.reviewer: judgement.answer for judgement in said}
-        same = [one == other for one, other in combinations(last.values(), 2)]
+        same = [one.answer == other.answer for one, other in combinations(said, 2)]
         agree += same.count(True)
         disagree += same.count(False)
     return Agreement(*key, *counts, agree, disagree)

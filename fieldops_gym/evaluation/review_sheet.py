@@ -148,9 +148,9 @@ def read_sheet(path: Path) -> Sheet:
 
 
 def refuse_if(path: Path, problems: Sequence[str]) -> None:
-    """Raise `SheetError` with the first problem and how many more there are; do nothing if there is none."""
+    """Raise `SheetError` with the first problem and how many more there are, of whatever kind; do nothing without one."""
     if problems:
-        more = f"; and {len(problems) - 1} more like that" if len(problems) > 1 else ""
+        more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
         raise SheetError(f"{path}: {problems[0]}{more}; nothing was stored")
 
 

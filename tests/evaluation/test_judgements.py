@@ -48,7 +48,7 @@ def test_answers_are_stored_beside_results_that_stay_as_they_are(copy: Path, pac
     sheet = filled(review, "R1", note='"see #23: ok"')
     before = contents(copy)
     results = read_results(copy)
-    given = judge(results, sheet)
+    given = judge(results, sheet).answers
     after = contents(copy)
     assert set(after) - set(before) == {SIDECAR}
     assert {name: after[name] for name in before} == before
@@ -73,10 +73,10 @@ def test_a_run_that_is_gone_on_with_keeps_its_judgements(copy: Path, pack: Pack)
 def test_reviewers_who_disagree_are_both_kept_and_counted(copy: Path, pack: Pack) -> None:
     review, results = written(copy, pack), read_results(copy)
     runs = len(drawn(copy, pack, 1, 0).runs)
-    first = judge(results, filled(review, "R1"))
+    first = judge(results, filled(review, "R1")).answers
     kept = (copy / SIDECAR).read_bytes()
     other = {**SOUND, "leaked_facts": "yes", "another_path": "unsure"}
-    second = judge(results, filled(review, "R2", other, "the title names the fault"))
+    second = judge(results, filled(review, "R2", other, "the title names the fault")).answers
     assert (copy / SIDECAR).read_bytes().startswith(kept)
     stored = read_judgements(results)
     assert stored == first + second
@@ -102,9 +102,21 @@ def test_who_answers_again_is_kept_twice_and_counts_by_the_last_answer(copy: Pat
     runs = len(drawn(copy, pack, 1, 0).runs)
     assert len(stored) == 3 * runs * len(QUESTIONS)
     row = next(row for row in agreement(stored) if row.question == "leaked_facts")
-    assert (row.yes, row.no, row.agree, row.disagree) == (runs, 2 * runs, runs, 0)
-    answers = disagreements(stored)[0].answers
-    assert [(j.calibration.reviewer, j.answer) for j in answers] == [("R1", "yes"), ("R2", "no"), ("R1", "no")]
+    assert (row.yes, row.no, row.agree, row.disagree) == (0, 2 * runs, runs, 0)
+    assert disagreements(stored) == findings(stored) == ()
+
+
+def test_a_sheet_that_is_stored_already_is_not_stored_again(copy: Path, pack: Pack) -> None:
+    review, results = written(copy, pack), read_results(copy)
+    first = judge(results, filled(review, "R1"))
+    once = (copy / SIDECAR).read_bytes()
+    assert judge(results, filled(review, "R1")) == (first.answers, False)
+    assert (copy / SIDECAR).read_bytes() == once
+    # Who comes back to an earlier answer says something new.
+    assert judge(results, filled(review, "R1", {**SOUND, "leaked_facts": "yes"})).new
+    assert judge(results, filled(review, "R1")).new
+    assert len(read_judgements(results)) == 3 * len(first.answers)
+    assert not findings(read_judgements(results))
 
 
 def test_one_reviewer_alone_has_no_rate_of_agreement(copy: Path, pack: Pack) -> None:
@@ -117,7 +129,7 @@ def test_runs_that_a_reviewer_deletes_are_left_out(copy: Path, pack: Pack) -> No
     sheet = filled(written(copy, pack), "R1")
     head, _, rest = sheet.read_text(encoding="utf-8").partition("\n  # run 1\n")
     sheet.write_text(head + "\n  # run 2\n" + rest.partition("\n  # run 2\n")[2], encoding="utf-8")
-    judged = {judgement.trial for judgement in judge(read_results(copy), sheet)}
+    judged = {judgement.trial for judgement in judge(read_results(copy), sheet).answers}
     assert judged == {run.row.trial for run in drawn(copy, pack, 1, 0).runs[1:]}
 
 
@@ -166,7 +178,7 @@ def test_a_run_judged_twice_in_one_sheet_is_refused(copy: Path, pack: Pack) -> N
     sheet = filled(written(copy, pack), "R1")
     text = sheet.read_text(encoding="utf-8")
     sheet.write_text(text + text.partition("runs:\n")[2], encoding="utf-8")
-    with pytest.raises(SheetError, match="it is there twice; keep one; and 1 more like that; nothing was stored"):
+    with pytest.raises(SheetError, match="it is there twice; keep one; and 1 more; nothing was stored"):
         judge(read_results(copy), sheet)
     assert not (copy / SIDECAR).exists()
 
@@ -220,10 +232,18 @@ def test_the_commands_lead_from_results_to_a_list_of_judgements(copy: Path) -> N
     status, text = invoke("judge", copy, filled(review, "R2", {**SOUND, "leaked_facts": "yes"}, "a title"), "--list")
     assert status == 0, text
     assert "12 answers on 3 runs stored" in text
+    again = invoke("judge", copy, filled(review, "R1"))
+    assert again == (0, "nothing new: R1's 12 answers on 3 runs are stored already\n")
+    told = invoke("judge", copy, filled(review, "R2", {**SOUND, "leaked_facts": "yes"}, "another title"), "--list")[1]
+    assert "another title" in told
+    assert "disagreements: 3" in told
+    assert "graders are wrong: 3" in told
+    status, text = invoke("judge", copy, "--list")
     assert "24 answers on 3 runs by R1, R2; advisory" in text
     assert "disagreements: 3" in text
     assert "graders are wrong: 3" in text
-    assert "yes, R2 (human, 2026-01-31): a title" in text
+    assert "yes, R2 (human, 2026-01-31): another title" in text
+    assert "): a title" not in text
     (row,) = [line.split() for line in text.splitlines() if line.startswith("leaked_facts ")]
     assert row[1:] == ["3", "3", "0", "0", "3", "0%"]
 
@@ -236,8 +256,12 @@ def test_a_wrong_command_ends_with_status_two_and_one_line(copy: Path, tmp_path:
         (("sample", copy, "--passes", 0, "--failures", 0), "ask for at least one run"),
         (("sample", copy, "--tasks", tmp_path / "empty"), "give its own with --tasks DIR"),
         (("judge", copy), "give a SHEET to store, or --list"),
-        (("judge", copy, tmp_path / "no.yaml"), "no.yaml"),
-        (("judge", copy, copy / "review" / "review.yaml"), "reviewer: '' is no name"),
+        (("judge", copy, tmp_path / "no.yaml"), "no.yaml: there is no such file; give a sheet of `fieldops sample`"),
+        (("judge", copy, tmp_path), "there is no such file"),
+        (
+            ("judge", copy, copy / "review" / "review.yaml"),
+            "reviewer: '' is no name; say who answers, in one line; and 13 more; nothing was",
+        ),
     ]
     for words, says in wrong:
         status, text = invoke(*words)
