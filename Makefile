@@ -24,23 +24,27 @@ venv: python-version
 	$(PY) -m pip install $(PIP_FLAGS) -c constraints.txt torch==2.13.0
 	$(PY) -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[dev]'
 
-lint:
+.PHONY: made
+made:
+	@test -x $(PY) || { echo "there is no $(VENV); run 'make venv' first"; exit 1; }
+
+lint: made
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m ty check
 	$(VENV)/bin/lint-imports --no-logo
 
-test:
+test: made
 	$(PY) -m pytest -n $(WORKERS) -m "not slow"
 
-test-full:
+test-full: made
 	FIELDOPS_FULL=1 $(PY) -m pytest -n $(WORKERS)
 
-audit:
+audit: made
 	$(VENV)/bin/fieldops audit --agents agents.suite --json audit.json --markdown audit.md
 	$(VENV)/bin/fieldops card --agents agents.suite --audit audit.json --markdown card.md
 
-bench:
+bench: made
 	$(PY) -m tests.bench
 
 demo: python-version

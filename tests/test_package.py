@@ -102,3 +102,7 @@ def test_a_family_says_what_goes_in_and_what_comes_out(name: str) -> None:
 def test_the_package_is_typed_and_knows_its_version() -> None:
     assert Path(fieldops_gym.__file__).with_name("py.typed").is_file()
     assert fieldops_gym.__version__ == version("fieldops-gym")
+
+
+def test_every_registered_environment_is_exported() -> None:
+    assert {row.entry_point.split(":")[1] for row in ENVIRONMENTS} | {"FieldOpsEnv"} == set(envs.__all__)

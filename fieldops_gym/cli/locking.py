@@ -53,9 +53,12 @@ def lock_command(
 def packet_command(
     directory: Annotated[Path, typer.Argument(help="A new or an empty directory.", metavar="DIR")],
     report: Annotated[
-        list[Path] | None, typer.Option(help="A report, or a directory of results, to go with it (repeatable).", metavar="FILE")
+        list[Path] | None,
+        typer.Option(help="A report, or a directory of results, that goes with it (repeatable).", metavar="FILE"),
     ] = None,
-    card: Annotated[Path | None, typer.Option(help="The environment card that goes with it.", metavar="DIR")] = None,
+    card: Annotated[
+        list[Path] | None, typer.Option(help="An environment card, as `fieldops card` wrote it (repeatable).", metavar="FILE")
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Hold the files of a packet against its hashes.")] = False,
     tasks: Tasks = None,
 ) -> None:
@@ -69,7 +72,7 @@ def packet_command(
         if check:
             _check(directory)
             return
-        contents = write_packet(directory, DOMAIN, load_tasks(tasks, DOMAIN), tuple(report or ()), card)
+        contents = write_packet(directory, DOMAIN, load_tasks(tasks, DOMAIN), tuple(report or ()), tuple(card or ()))
     except (CardError, LockError, PacketError, QuarantineError, OSError) as error:
         refuse(" ".join(str(error).split()))
     typer.echo(f"{directory}: {len(contents.files)} files, of tasks that are {contents.state}; pack {contents.pack}")

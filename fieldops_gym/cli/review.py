@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
-from fieldops_gym.cli.common import UNJUDGED, Tasks, app, plain_table, refuse
+from fieldops_gym.cli.common import UNJUDGED, Tasks, app, refuse
 from fieldops_gym.core.cards import CardError
-from fieldops_gym.core.judging import Severity
 from fieldops_gym.evaluation import AgentLoadError
 from fieldops_gym.evaluation.audit import audit, load_suite, render
 from fieldops_gym.evaluation.quarantine import QuarantineError
@@ -19,6 +18,9 @@ from fieldops_gym.graders import INVARIANTS
 from fieldops_gym.packs import load_tasks
 
 DOMAIN = "field_service"
+
+WIDTH = 80
+"""Columns of the list of invariants, on a terminal or in a file."""
 
 
 @app.command("audit")
@@ -51,13 +53,20 @@ def audit_command(
 @app.command("invariants")
 def invariants_command() -> None:
     """List the invariants: what is judged, how hard, by which rule, and why."""
-    console = Console(highlight=False)
     for domain, known in INVARIANTS.items():
-        table = plain_table("id", "version", "owner", "layer", "severity", "rule", "what", "why", "source")
+        shared = {name for name in ("owner", "source") if len({getattr(row, name) for row in known}) == 1}
+        typer.echo(f"{domain}: {len(known)} invariants")
+        for name in sorted(shared):
+            _line(name, getattr(known[0], name))
         for row in known:
-            what = " ".join((row.check.__doc__ or "").split("\n\n")[0].split())
-            severity = f"{int(row.severity)} {Severity(row.severity).name.lower()}"
-            cells = (row.id, row.version, row.owner, row.layer, severity, row.policy, what, row.rationale, row.source)
-            table.add_row(*map(Text, cells))
-        console.print(Text(domain))
-        console.print(table)
+            severity = f"{int(row.severity)} {row.severity.name.lower()}"
+            typer.echo(f"\n{row.id}  v{row.version}  {row.layer}  {severity}  {row.policy}")
+            _line("what", " ".join((row.check.__doc__ or "").split("\n\n")[0].split()))
+            _line("why", row.rationale)
+            for name in ("owner", "source"):
+                if name not in shared:
+                    _line(name, getattr(row, name))
+
+
+def _line(word: str, text: str) -> None:
+    typer.echo(textwrap.fill(text, WIDTH, initial_indent=f"  {word:8}", subsequent_indent=" " * 10))

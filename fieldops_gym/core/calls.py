@@ -20,7 +20,7 @@ MAX_ARGUMENTS = 64
 BRACKETS = re.compile(r"[\[\]{}]")
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
-NOT_A_CALL = "not JSON of the form {'tool': ..., 'arguments': {...}}"
+NOT_A_CALL = 'JSON of the form {"tool": "...", "arguments": {...}}'
 
 JSON_TYPES: dict[type, str] = {
     str: "string", bool: "boolean", type(None): "null", int: "number", float: "number", list: "array", tuple: "array",
@@ -115,7 +115,7 @@ class Foreign(NamedTuple):
 
 
 class ToolCall(NamedTuple):
-    """A call: a tool's name, (argument, value) pairs in the order of names, and why it could not be read, if so."""
+    """A call: a tool's name, (argument, value) pairs in the order of names; of one that cannot be read, what was expected."""
 
     tool: str
     args: tuple[tuple[str, Any], ...] = ()
@@ -147,13 +147,13 @@ def _read(given: Any) -> ToolCall:
         try:
             given = bytes(given).decode("utf-8")
         except UnicodeDecodeError:
-            return _malformed("not UTF-8")
+            return _malformed("text in UTF-8")
     if isinstance(given, str):
         if len(given) > MAX_CALL_CHARACTERS:
-            return _malformed(f"longer than {MAX_CALL_CHARACTERS} characters")
+            return _malformed(f"at most {MAX_CALL_CHARACTERS} characters")
         # Judged before it is parsed: how deep the parser can go depends on who calls it.
         if _depth(given) > MAX_DEPTH:
-            return _malformed(f"nested deeper than {MAX_DEPTH}")
+            return _malformed(f"brackets nested at most {MAX_DEPTH} deep")
         given = json.loads(given)
     return _from_mapping(given)
 
@@ -169,26 +169,26 @@ def _depth(text: str) -> int:
 
 def _from_mapping(given: Any) -> ToolCall:
     if not isinstance(given, Mapping):
-        return _malformed("not an object with 'tool' and 'arguments'")
+        return _malformed("an object with 'tool' and 'arguments'")
     unknown = sorted(str(key) for key in given if key not in ("tool", "arguments"))
     if unknown:
-        return _malformed("it has keys other than 'tool' and 'arguments'")
+        return _malformed("no keys but 'tool' and 'arguments'")
     tool, args = given.get("tool"), given.get("arguments", {})
     if not isinstance(tool, str):
-        return _malformed("'tool' is not a string")
+        return _malformed("a string as 'tool'")
     if not isinstance(args, Mapping):
-        return ToolCall(tool[:MAX_TEXT], (), "'arguments' is not an object")
+        return ToolCall(tool[:MAX_TEXT], (), "an object as 'arguments'")
     return _frozen(tool, args)
 
 
 def _frozen(tool: Any, args: Mapping[Any, Any]) -> ToolCall:
     if not isinstance(tool, str):
-        return _malformed("'tool' is not a string")
+        return _malformed("a string as 'tool'")
     if len(args) > MAX_ARGUMENTS:
-        return ToolCall(tool[:MAX_TEXT], (), f"more than {MAX_ARGUMENTS} arguments")
+        return ToolCall(tool[:MAX_TEXT], (), f"at most {MAX_ARGUMENTS} arguments")
     frozen = {str(name)[:MAX_TEXT]: _freeze(value) for name, value in args.items()}
     if len(frozen) < len(args):
-        return ToolCall(tool[:MAX_TEXT], (), "two arguments have the same name")
+        return ToolCall(tool[:MAX_TEXT], (), "arguments with different names")
     return ToolCall(tool[:MAX_TEXT], tuple((name, frozen[name]) for name in sorted(frozen)))
 
 
@@ -224,9 +224,11 @@ def _unreadable(given: ToolCall) -> ToolCall:
     """Return a call that says of itself that it is malformed; what it holds may be anything."""
     tool, reason = given.tool, given.malformed
     return ToolCall(
-        tool[:MAX_TEXT] if type(tool) is str else "", (), reason[:MAX_TEXT] if type(reason) is str else "it says so itself"
+        tool[:MAX_TEXT] if type(tool) is str else "",
+        (),
+        reason[:MAX_TEXT] if type(reason) is str else "a call that can be read",
     )
 
 
-def _malformed(reason: str) -> ToolCall:
-    return ToolCall("", (), reason)
+def _malformed(expected: str) -> ToolCall:
+    return ToolCall("", (), expected)

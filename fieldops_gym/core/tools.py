@@ -196,7 +196,9 @@ def check_arguments(tool: Tool, call: ToolCall, tables_in_view: Callable[[str], 
                 return Problem(Code.NOT_FOUND, name, "an id that a reply has shown you")
             allowed = arg.tables if not arg.by else arg.tables_for(dict(call.args).get(arg.by, ""))
             if table not in allowed:
-                return Problem(Code.INVALID_ARGUMENTS, name, f"the id of a {' or '.join(allowed) or 'nothing here'}")
+                return Problem(
+                    Code.INVALID_ARGUMENTS, name, f"the id of a record of {' or '.join(allowed)}" if allowed else "nothing here"
+                )
         elif isinstance(arg, Choice):
             if type(value) is not str or value not in arg.options:
                 return Problem(Code.INVALID_ARGUMENTS, name, expected_by(arg, given_missing=value is None))
@@ -217,7 +219,7 @@ def expected_by(arg: Argument, *, given_missing: bool) -> str:
     """Say in words what `arg` takes."""
     if isinstance(arg, Ref):
         tables = arg.tables or tuple(dict.fromkeys(table for _, some in arg.per for table in some))
-        text = f"the id (a string) of a {' or '.join(tables)}"
+        text = f"the id (a string) of a record of {' or '.join(tables)}"
     elif isinstance(arg, Choice):
         text = f"one of {', '.join(arg.options)}"
     elif isinstance(arg, Quantity):
@@ -256,6 +258,6 @@ def describe(tool: Tool) -> str:
 
 def _points_to(arg: Ref) -> str:
     if not arg.by:
-        return f"Id of a {' or '.join(arg.tables)} that a reply has shown."
+        return f"Id of a record of {' or '.join(arg.tables)} that a reply has shown."
     rules = "; ".join(f"{option}: {' or '.join(tables)}" for option, tables in arg.per)
     return f"Id of a shown record, by {arg.by} ({rules})."

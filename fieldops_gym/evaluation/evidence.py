@@ -96,7 +96,7 @@ def _text(event: Mapping[str, Any]) -> str:
 def call_text(call: Mapping[str, Any]) -> str:
     """Return a call in the JSON form of a trace as people read it."""
     if call["malformed"]:
-        return f"{call['tool'] or 'a call'} that cannot be read: {call['malformed']}"
+        return f"{call['tool'] or 'a call'} that cannot be read; expected was {call['malformed']}"
     return f"{call['tool']}({', '.join(f'{name}={_value(value)}' for name, value in call['args'])})"
 
 

@@ -16,6 +16,8 @@ from fieldops_gym import __version__
 from fieldops_gym.core.canonical import plain
 from fieldops_gym.core.cards import Pack
 from fieldops_gym.domains import DOMAINS
+from fieldops_gym.evaluation.card.face import TITLE, EnvironmentCard
+from fieldops_gym.evaluation.card.parts import EnvironmentCardError
 from fieldops_gym.evaluation.lock import LOCK, State, check_lock
 from fieldops_gym.evaluation.lock_parts import FIELDS
 from fieldops_gym.evaluation.protocol import claims, papers, protocol
@@ -66,12 +68,12 @@ class Damage(NamedTuple):
         return tuple(f"{path}: {word}" for word, paths in zip(self._fields, self, strict=True) for path in paths)
 
 
-def write_packet(target: Path, domain: str, pack: Pack, reports: Sequence[Path] = (), card: Path | None = None) -> Contents:
+def write_packet(target: Path, domain: str, pack: Pack, reports: Sequence[Path] = (), cards: Sequence[Path] = ()) -> Contents:
     """Write a packet into a new or an empty directory, under a temporary name first, and return its manifest.
 
-    `reports` are files, or directories of results, that go with it; `card` is the directory of an environment card. Raises
-    `PacketError` when the target is in use, a report is not there or has the name of another, or the tasks are not as their
-    lock says; as `check_lock` does; `OSError`.
+    `reports` are files, or directories of results, that go with it; `cards` the files of an environment card. Raises
+    `PacketError` when the target is in use, a report or card is not there, is none or has the name of another, or the tasks
+    are not as their lock says; as `check_lock` does; `OSError`.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise PacketError(f"{target}: it is in use; give a new or an empty directory")
@@ -81,10 +83,10 @@ def write_packet(target: Path, domain: str, pack: Pack, reports: Sequence[Path] 
     files = {LOCK: checked.found.to_json().encode("ascii"), **_parts(domain, pack), **_tasks(pack)}
     for path in reports:
         files |= _given(path, f"reports/{path.resolve().name}", files)
-    if card is not None:
-        if not card.is_dir():
-            raise PacketError(f"{card}: it is no directory; `fieldops card` writes one")
-        files |= _given(card, "card", files)
+    for path in cards:
+        if path.is_file() and not _is_card(path):
+            raise PacketError(f"{path}: it is not what `fieldops card --markdown FILE` or `--json FILE` writes")
+        files |= _given(path, f"card/{path.resolve().name}", files)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     contents = Contents(FORMAT, __version__, domain, pack.digest, checked.found.digest, checked.state, hashes)
     _write(target, {**files, MANIFEST: contents.to_json().encode("ascii")})
@@ -145,21 +147,33 @@ def _tasks(pack: Pack) -> dict[str, bytes]:
 
 
 def _given(path: Path, name: str, taken: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the file, or the files of the directory, that somebody wants to go with a packet."""
+    """Return the file, or the files of a directory of results, that somebody wants to go with a packet."""
     if path.is_file():
         found = {name: path.read_bytes()}
     elif path.is_dir():
+        if not (path / "run.json").is_file() or name.startswith("card/"):
+            raise PacketError(f"{path}: it is no directory of results, which has a run.json; name files one by one")
         found = {f"{name}/{inner}": file.read_bytes() for inner, file in _walk(path)}
     else:
         raise PacketError(
             f"{path}: there is no such file; a report is written by `fieldops run --json`, `fieldops audit --json`"
         )
-    if not found:
-        raise PacketError(f"{path}: there is nothing in it")
     twice = sorted(set(found) & set(taken))
     if twice:
         raise PacketError(f"{path}: there is another report of that name already, {twice[0]}; rename one")
     return found
+
+
+def _is_card(path: Path) -> bool:
+    """Whether a file is an environment card, in Markdown or in JSON."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if text.startswith(TITLE):
+        return True
+    try:
+        EnvironmentCard.from_json(text)
+    except EnvironmentCardError:
+        return False
+    return True
 
 
 def _walk(directory: Path) -> Iterator[tuple[str, Path]]:

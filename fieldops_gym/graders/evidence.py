@@ -11,7 +11,7 @@ from fieldops_gym.core.world import Event, Write
 from fieldops_gym.domains.field_service.rules import LEAD
 
 OWNER = "field-service graders"
-SOURCE = "seeds/000_c7bf68265e7e6bab.txt"
+SOURCE = "the policy of field service, and the claims in tasks/field_service"
 
 HOLDS = Finding(Judged.HOLDS)
 NOT_JUDGED = Finding(Judged.NOT_JUDGED, actual="the run goes on")

@@ -30,6 +30,7 @@ from fieldops_gym.evaluation.audit import Bench, agents_on_trial, audit, load_su
 from fieldops_gym.evaluation.audit.sections import Section
 from fieldops_gym.evaluation.lock import lock_of
 from fieldops_gym.graders import INVARIANTS
+from fieldops_gym.graders.evidence import OWNER, SOURCE
 from fieldops_gym.graders.mutations import KINDS
 from tests.counts import count
 
@@ -359,10 +360,22 @@ def test_the_command_fails_when_a_section_does(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_invariants_are_listed_with_their_papers() -> None:
-    lines = CliRunner(env={"COLUMNS": "600"}).invoke(app, ["invariants"]).stdout.splitlines()
-    for row in INVARIANTS[NAME]:
-        line = next(line for line in lines if line.startswith(f"{row.id} "))
-        assert all(words in line for words in (row.owner, str(row.layer), row.policy, row.rationale, row.source)), row.id
+    """At 80 columns, each in lines of its own; what all have alike is said once."""
+    text = invoke("invariants").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    blocks = text.split("\n\n")
+    assert " ".join(blocks[0].split()) == f"{NAME}: {len(INVARIANTS[NAME])} invariants owner {OWNER} source {SOURCE}"
+    for row, block in zip(INVARIANTS[NAME], blocks[1:], strict=True):
+        head, *body = block.splitlines()
+        assert head.split() == [
+            row.id,
+            f"v{row.version}",
+            row.layer,
+            str(int(row.severity)),
+            row.severity.name.lower(),
+            row.policy,
+        ]
+        assert row.rationale in " ".join(" ".join(body).split())
 
 
 def test_a_shortcut_says_what_it_stands_for() -> None:

@@ -42,9 +42,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pack = load_tasks(copied(home))
     run_with(pack, Reference, 1, home / "run-1", cards=("X-01",))
     (home / "audit.json").write_text("{}\n")
-    (home / "card").mkdir()
-    (home / "card" / "card.md").write_text("# Card\n")
-    write_packet(home / "packet", NAME, pack, (home / "audit.json", home / "run-1"), home / "card")
+    (home / "card.md").write_text("# Environment card: pack 0\n")
+    write_packet(home / "packet", NAME, pack, (home / "audit.json", home / "run-1"), (home / "card.md",))
     return home / "packet"
 
 
@@ -186,8 +185,11 @@ def test_wrong_reports_are_told(tmp_path: Path) -> None:
     for args, says in (
         (("--report", tmp_path / "none.json"), "there is no such file; a report is written by"),
         (both, "there is another report of that name already, reports/audit.json; rename one"),
-        (("--card", tmp_path / "none"), "it is no directory; `fieldops card` writes one"),
-        (("--report", empty), "there is nothing in it"),
+        (("--card", tmp_path / "none"), "there is no such file"),
+        (("--card", tmp_path), "it is no directory of results, which has a run.json; name files one by one"),
+        (("--card", Path("README.md")), "it is not what `fieldops card --markdown FILE` or `--json FILE` writes"),
+        (("--report", tmp_path), "it is no directory of results, which has a run.json; name files one by one"),
+        (("--report", empty), "it is no directory of results"),
     ):
         result = invoke(target, "--tasks", tasks, *args)
         assert (result.exit_code, result.stderr.count("\n")) == (2, 1)

@@ -30,7 +30,7 @@ def alternatives(bench: Bench) -> Section:
     if bench.suite.styles:
         rows.append(_combined_row(bench, seeds))
     return Section(
-        "alternatives", "every honest style passes every card, alone and combined", _passed(rows, "styles"), tuple(rows)
+        "alternatives", "every honest style passes every card, alone and combined", _passed(rows, "rows"), tuple(rows)
     )
 
 

@@ -54,7 +54,7 @@ def mutations(bench: Bench) -> Section:
         rows += [_share("(excused)", [f for f in fates if f.excuse], fates, MOST_EXCUSED, "went unnoticed for a reason")]
     killed, spared = sum(fate.killed for fate in fates), sum(bool(fate.excuse) for fate in fates)
     return Section(
-        "mutations", "every change to a passing run is noticed by an invariant that its kind names",
+        "mutations", "every change to a passing run is noticed by an invariant that its kind names, or excused for a reason",
         f"{killed} of {len(fates)} killed, {spared} excused, {len(fates) - killed - spared} survived; {len(KINDS)} kinds",
         tuple(rows),
     )  # fmt: skip

@@ -10,6 +10,10 @@ from fieldops_gym.evaluation.card.parts import Cell, EnvironmentCardError, Part,
 FORMAT = "fieldops-card/1"
 
 
+TITLE = "# Environment card"
+"""How the card begins in Markdown."""
+
+
 class EnvironmentCard(NamedTuple):
     """An environment card. `version` is the package's, `pack` the digest of the tasks, `audit` what it rests on in words.
 
@@ -55,7 +59,7 @@ class EnvironmentCard(NamedTuple):
 
     def to_markdown(self) -> str:
         """Return the card as Markdown: a summary, then every part."""
-        lines = [f"# Environment card: pack {self.pack[:8]}", "", *_summary(self)]
+        lines = [f"{TITLE}: pack {self.pack[:8]}", "", *_summary(self)]
         for part in self.parts:
             lines += ["", f"## {part.title}"]
             lines += [line for sentence in part.lead for line in ("", sentence)]
