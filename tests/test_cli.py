@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,9 @@ import yaml
 from click.testing import Result
 from typer.testing import CliRunner
 
+from fieldops_gym import __version__
 from fieldops_gym.cli import app
+from fieldops_gym.cli.common import PIPED
 from fieldops_gym.core.cards import Card, Pack, content_hash
 from fieldops_gym.core.judging import GraderError
 from fieldops_gym.evaluation import read_rows, runner
@@ -37,16 +40,43 @@ def test_list_shows_environments_and_cards(pack: Pack) -> None:
     assert ENV in result.stdout
     for card in pack.cards.values():
         line = next(line for line in result.stdout.splitlines() if line.startswith(card.id))
-        for words in (card.family, pack.splits[card.id].split, card.segment, ", ".join(card.variants)):
+        for words in (pack.splits[card.id].split, card.segment, ", ".join(card.variants), card.contract):
             assert words in line
+        assert line in result.stdout.partition(f"\nfamily {card.family}\n")[2].partition("\nfamily ")[0]
     for limit in ("60 turns", "60 tool calls", "3 retries", "4 effect attempts", "28800 simulated seconds"):
         assert limit in " ".join(result.stdout.split())
 
 
-def test_list_works_away_from_the_checkout(tmp_path: Path) -> None:
+@pytest.mark.parametrize("columns", [80, 100, 120])
+def test_list_loses_and_breaks_no_word(pack: Pack, columns: int) -> None:
+    lines = invoke("list", columns=columns).stdout.splitlines()
+    words = {word.strip(",:") for line in lines for word in line.split()}
+    assert max(map(len, lines)) <= columns
+    for card in pack.cards.values():
+        assert {card.id, *card.segment.split(), *card.variants, card.contract, pack.splits[card.id].split} <= words
+
+
+def test_list_away_from_the_checkout_and_in_a_pipe_has_a_fixed_width(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fieldops_gym.cli", "list"]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    result = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
     assert all(name.split(":")[0] in result.stdout for name in VARIANTS)
+    assert max(map(len, result.stdout.splitlines())) == PIPED
+
+
+def test_help_shows_splits_in_words_and_no_type_at_flags() -> None:
+    text = invoke("run", "--help", columns=80).stdout
+    (line,) = [line for line in text.splitlines() if "--split" in line]
+    assert line.split()[1:4] == ["--split", "SPLIT", "The"]
+    assert all(name in text for name in ("train", "development", "held_out", "regression"))
+    for args in ((), *((command.name,) for command in app.registered_commands)):
+        text = invoke(*map(str, args), "--help").stdout.lower()
+        assert "--help" in text
+        assert "bool" not in text
+
+
+def test_the_version_is_told() -> None:
+    assert invoke("--version").stdout == f"fieldops {__version__}\n"
 
 
 def test_a_good_and_a_bad_agent_are_both_a_run_that_worked() -> None:

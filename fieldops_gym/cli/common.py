@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
+from fieldops_gym import __version__
 from fieldops_gym.core.cards import CardError, Pack
 from fieldops_gym.packs import load_tasks
 from fieldops_gym.registry import EnvRow, row_of
 
 UNJUDGED, USAGE, INTERRUPTED = 1, 2, 130
 """Exit statuses beside 0: see the package."""
+
+PIPED = 120
+"""Columns of a list that goes to no terminal."""
 
 app = typer.Typer(
     help="Stateful, policy-bound, fault-injected environments for tool-using agents.",
@@ -25,6 +32,19 @@ app = typer.Typer(
 
 
 Tasks = Annotated[Path | None, typer.Option(help="A directory of tasks instead of the shipped ones.", metavar="DIR")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fieldops {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def fieldops(
+    _: Annotated[bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Take what comes before a command."""
 
 
 def row_named(env: str) -> EnvRow:
@@ -54,6 +74,17 @@ def plain_table(*columns: str) -> Table:
     for name in columns:
         table.add_column(name, overflow="fold", min_width=len("approval-required") if name == "segment" else None)
     return table
+
+
+def list_console() -> Console:
+    """Return a console as wide as the terminal, or `PIPED` columns wide where there is none."""
+    console = Console(highlight=False)
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(highlight=False, width=PIPED)
+
+
+def longest(texts: Sequence[str]) -> int:
+    """Return the columns that the longest of some texts needs, 0 without any."""
+    return max(map(len, texts), default=0)
 
 
 def refuse(why: str) -> NoReturn:

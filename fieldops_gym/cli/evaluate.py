@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,10 +10,23 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 from rich.text import Text
 
-from fieldops_gym.cli.common import INTERRUPTED, UNJUDGED, Tasks, app, pack_for, plain_table, refuse, row_named, split_names
-from fieldops_gym.core.cards import CardError, Pack
+from fieldops_gym.cli.common import (
+    INTERRUPTED,
+    UNJUDGED,
+    Tasks,
+    app,
+    list_console,
+    longest,
+    pack_for,
+    plain_table,
+    refuse,
+    row_named,
+    split_names,
+)
+from fieldops_gym.core.cards import Card, CardError, Pack
 from fieldops_gym.core.overrides import Overrides, merge
 from fieldops_gym.evaluation import (
     AccessLogError,
@@ -51,11 +65,14 @@ WRONG = (
 )  # fmt: skip
 """What ends a run before it has begun."""
 
+GAP = 3
+"""Columns between those of a table."""
+
 
 @app.command("list")
 def list_command(tasks: Tasks = None) -> None:
     """List the environments, and the cards of each."""
-    console = Console(highlight=False)
+    console = list_console()
     environments = plain_table("environment", "domain", "family")
     for row in ENVIRONMENTS:
         environments.add_row(row.id, row.domain, row.family)
@@ -63,15 +80,29 @@ def list_command(tasks: Tasks = None) -> None:
     for row in (row for row in ENVIRONMENTS if row.family != EVERY_FAMILY):
         pack = pack_for(row, tasks)
         found = [card for _, card in sorted(pack.cards.items()) if card.family == row.family]
-        cards = plain_table("card", "family", "split", "segment", "variants", "budget")
-        for card in found:
-            cells = (card.id, card.family, pack.splits[card.id].split, card.segment, ", ".join(card.variants), card.contract)
-            cards.add_row(*map(Text, cells))
-        console.print()
-        console.print(cards)
+        console.print(Text(f"\nfamily {row.family}", style="bold"))
+        console.print(_cards_table(found, pack, console.width))
         for contract in dict.fromkeys(card.contract for card in found):
             limits = docs.budget_words(pack.contracts[contract].budget)
             console.print(Text(f"\nbudget {contract}: {limits}"))
+
+
+def _cards_table(cards: Sequence[Card], pack: Pack, width: int) -> Table:
+    """Return a row per card, so that variants, and then segments, are what is wrapped, between words, to keep a width."""
+    table = plain_table("card", "split", "segment", "variants", "budget")
+    rows = [(card.id, pack.splits[card.id].split, card.segment, ", ".join(card.variants), card.contract) for card in cards]
+    for row in rows:
+        table.add_row(*map(Text, row))
+    needed = []
+    for place, column in enumerate(table.columns):
+        texts = [row[place] for row in rows]
+        words = texts if column.header not in ("segment", "variants") else " ".join(texts).split()
+        column.min_width = longest((str(column.header), *words))
+        needed.append(column.min_width)
+    _, _, segment, _, _ = table.columns
+    whole = longest(["segment", *(row[2] for row in rows)])
+    segment.width = whole if sum(needed) - needed[2] + whole + GAP * (len(needed) - 1) <= width else needed[2]
+    return table
 
 
 @app.command("run")
@@ -79,7 +110,7 @@ def run_command(
     env: Annotated[str, typer.Option(help="The environment's id; `fieldops list` shows them.", metavar="ID")],
     agent: Annotated[str, typer.Option(help="The agent: a class, or a function that makes one.", metavar="MODULE:ATTR")],
     cards: Annotated[str | None, typer.Option(help="Just these cards, whatever their split.", metavar="X-01,...")] = None,
-    split: Annotated[Split, typer.Option(help="The cards of this split.")] = Split.TRAIN,
+    split: Annotated[Split, typer.Option(help=f"The cards of this split: {', '.join(Split)}.", metavar="SPLIT")] = Split.TRAIN,
     seeds: Annotated[int, typer.Option(help="Trials per card; its variants take turns.", min=1, metavar="N")] = 20,
     fault: Annotated[list[str] | None, typer.Option(help="Add this fault to every trial (repeatable).", metavar="ID")] = None,
     tasks: Tasks = None,
