@@ -47,7 +47,7 @@ def tally_table(rows: Sequence[TrialRow], quarantine: Quarantine = NOTHING) -> T
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in ("card", "segment"):
         table.add_column(name, overflow="fold")
-    for name in ("passed", "failed", "void", "errors", *(("quarantined",) if apart else ()), "of n"):
+    for name in ("passed", "failed", "void", "not judged", *(("quarantined",) if apart else ()), "of n"):
         table.add_column(name, justify="right", no_wrap=True)
     for card in by_card(rows, quarantine):
         table.add_row(Text(card.card), Text(card.segment), *_counts(card, apart))
@@ -78,7 +78,7 @@ def _title(report: Report) -> Text:
 
 
 def _counts(of: CardTally | SegmentTally, apart: bool) -> tuple[Text, ...]:
-    styles = (("passed", "green"), ("failed", "red"), ("void", "yellow"), ("errors", "magenta"))
+    styles = (("passed", "green"), ("failed", "red"), ("void", "yellow"), ("errors", "magenta"))  # of the tally
     counts = []
     for name, style in styles:
         count = getattr(of.tally, name)
@@ -97,9 +97,9 @@ def _notes(report: Report) -> list[str]:
     if total.raised:
         notes.append(f"{total.raised} of the failed: the agent raised an error (agent_error)")
     if total.void:
-        notes.append(f"{total.void} void: nothing broke, but the fault never struck; neither credit nor blame")
+        notes.append(f"{total.void} void: nothing broke, but a fault that was armed never struck; neither credit nor blame")
     if total.errors:
-        notes.append(f"{total.errors} errors: the harness could not judge (infra_error); they say nothing of the agent")
+        notes.append(f"{total.errors} not judged: the harness could not (infra_error); they say nothing of the agent")
     for invariant, count in advisories(rows).items():
         notes.append(f"advisory, counts for nothing: {invariant} broken in {count} of {len(rows)}")
     return notes
@@ -112,7 +112,8 @@ def _print_failures(console: Console, failures: Sequence[Failure], limit: int) -
     rest = [failure for failure in failures if failure not in shown]
     if rest:
         trials = sum(failure.count for failure in rest)
-        text = f"and {len(rest)} more kinds of failure, in {_plural(trials, 'trial')}: --failures 0 shows all"
+        kinds = "kind" if len(rest) == 1 else "kinds"
+        text = f"and {len(rest)} more {kinds} of failure, in {_plural(trials, 'trial')}: --failures 0 shows all"
         console.print(Text(text, style="bold"), end="\n\n")
 
 

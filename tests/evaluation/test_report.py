@@ -114,6 +114,9 @@ def test_what_could_not_be_judged_is_in_the_denominator_and_no_failure(pack: Pac
     assert "infra_error  the harness could not judge: ValueError: no" in text
     assert "agent_error  the agent raised: ValueError: no" in text
     assert "1 of the failed: the agent raised an error" in text
+    assert "void   not judged   of n" in text
+    assert "\n1 void: nothing broke, but a fault that was armed never struck; neither credit nor blame\n" in text
+    assert "\n1 not judged: the harness could not (infra_error)" in text
 
 
 def test_an_agents_error_is_told_with_its_place(pack: Pack) -> None:
@@ -135,6 +138,7 @@ def test_a_limit_shows_every_variant_before_a_second_kind_of_any(pack: Pack) -> 
     assert sorted(heads) == sorted(played)
     rest = len(report.failures) - len(played)
     assert f"and {rest} more kinds of failure" in text_of(report, limit=len(played))
+    assert "and 1 more kind of failure, in" in text_of(report, limit=len(report.failures) - 1)
     assert len(re.findall(r"^X-0\d:", text_of(report, limit=0), flags=re.MULTILINE)) == len(report.failures)
 
 
