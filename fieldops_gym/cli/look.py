@@ -63,7 +63,9 @@ def world_command(
     seeds: Annotated[str, typer.Option(help="Numbers of frozen evaluation seeds.", metavar="0,1,...")],
     variant: Annotated[str | None, typer.Option(help="One variant of it; all of them without this.", metavar="V")] = None,
     tasks: Tasks = None,
-    entities: Annotated[int | None, typer.Option(help="About how many records a start has.", min=1, metavar="N")] = None,
+    entities: Annotated[
+        int | None, typer.Option(help="About how many records to ask for, policy not counted.", min=1, metavar="N")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the manifest to FILE, as JSON.", metavar="FILE")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON, not as tables.")] = False,
 ) -> None:

@@ -69,8 +69,9 @@ class Manifest(NamedTuple):
     """The starts of a card, and what they were drawn from.
 
     `version` is the package's, `generator` the generators', `pack` the digest of the tasks. `entities` is about how many
-    records a start was to have. `distribution` are the generator's parameters, `observed` the smallest and the largest value
-    that each whole-number field ('table.field') has in these starts; times are in simulated seconds.
+    records the generator was asked for, the rules of policy not counted. `distribution` are the generator's parameters,
+    `observed` the smallest and the largest value that each whole-number field ('table.field') has in these starts; times are
+    in simulated seconds.
     """
 
     format: str

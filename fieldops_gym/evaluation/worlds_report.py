@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -20,7 +20,8 @@ DIGITS = 16
 def render(console: Console, made: Manifest) -> None:
     """Print a manifest; digests are cut to their first digits."""
     title = Text(made.card, style="bold")
-    title.append(f"  {made.domain}, split {made.split}, about {made.entities} records", style="not bold")
+    title.append(f"  {made.domain}, split {made.split}, entities {made.entities}", style="not bold")
+    title.append(f"\n{_asked(made)}", style="not bold dim")
     title.append(
         f"\ngenerator {made.generator}, package {made.version}, pack {made.pack[:PACK_DIGITS]}; digests in full: --json",
         style="not bold dim",
@@ -33,6 +34,17 @@ def render(console: Console, made: Manifest) -> None:
         console.print(Text("\n".join(["World invariants are broken:", *broken]), style="red"))
     else:
         console.print(Text("Every start keeps the world invariants."))
+
+
+def _asked(made: Manifest) -> str:
+    """Say what `entities` stands for: what is asked for, beside the rules of policy; the counts say what came of it."""
+    sites = made.distribution["records_per_site"]
+    held = _range(*_ends([start.records - start.counts["policy"] for start in made.starts]))
+    rules = _range(*_ends([start.counts["policy"] for start in made.starts]))
+    return (
+        f"entities: how many records the generator is asked for, roughly, in sites of {sites} (one at least); "
+        f"it made {held}, and {rules} rules of policy, which are not counted in it"
+    )
 
 
 def _seeds(made: Manifest) -> Table:
@@ -58,7 +70,7 @@ def _tables(made: Manifest) -> Table:
         counts = [start.counts[name] for start in made.starts]
         digests = {start.digests[name] for start in made.starts}
         digest = next(iter(digests))[:DIGITS] if len(digests) == 1 else ""
-        table.add_row(name, _range(min(counts), max(counts)), f"{len(digests)} of {len(counts)}", digest)
+        table.add_row(name, _range(*_ends(counts)), f"{len(digests)} of {len(counts)}", digest)
     return table
 
 
@@ -76,6 +88,10 @@ def _words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} ({item})" if isinstance(item, str) else str(key) for key, item in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _ends(numbers: Sequence[int]) -> tuple[int, int]:
+    return min(numbers), max(numbers)
 
 
 def _range(low: int, high: int) -> str:

@@ -143,6 +143,19 @@ def test_more_entities_make_a_larger_world(pack: Pack) -> None:
     assert small.records < 100 < 500 < large.records < 700
 
 
+@pytest.mark.parametrize("entities", [60, 200])
+@pytest.mark.parametrize("card", ["X-01", "E-01", "A-04"])
+def test_what_entities_stands_for_is_what_the_counts_say(pack: Pack, card: str, entities: int) -> None:
+    text = flat(command("--card", card, "--seeds", "0", "--entities", str(entities), columns="80").stdout)
+    start = manifest(FIELD_SERVICE, pack, card, (0,), None, merge([{"entities": entities}])).starts[0]
+    rules = start.counts["policy"]
+    made = start.records - rules
+    assert f"split {pack.splits[card].split}, entities {entities} entities: how many records" in text
+    assert f"in sites of {generate.PER_SITE} (one at least); it made {made}" in text
+    assert f"and {rules} rules of policy, which are not counted in it" in text
+    assert abs(made - entities) < 1.5 * generate.PER_SITE
+
+
 def test_an_unsound_start_is_told(pack: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
     domain = DOMAINS[FIELD_SERVICE]
 
