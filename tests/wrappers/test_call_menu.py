@@ -135,7 +135,10 @@ def test_after_the_end_it_raises() -> None:
 def test_it_goes_around_array_actions_of_fieldops_only() -> None:
     with pytest.raises(TypeError, match="CallMenu wraps a FieldOps environment, not CartPoleEnv"):
         CallMenu(gymnasium.make("CartPole-v1"))
-    with pytest.raises(TypeError, match="array action"):
+    with pytest.raises(TypeError, match="CallMenu goes around the array face, not around CallMenu, which"):
         CallMenu(CallMenu(make()))
-    with pytest.raises(TypeError, match="array action"):
-        CallMenu(JsonCalls(make()))
+    for env in (JsonCalls(make()), ShapedReward(JsonCalls(make()))):
+        with pytest.raises(
+            TypeError, match=r"^CallMenu goes around the array face, not around JsonCalls, which takes its place$"
+        ):
+            CallMenu(env)

@@ -151,9 +151,9 @@ def test_wrappers_around_it_do_their_part() -> None:
 def test_it_needs_the_array_action_of_a_fieldops_environment_beneath() -> None:
     with pytest.raises(TypeError, match="JsonCalls wraps a FieldOps environment, not CartPoleEnv"):
         JsonCalls(gymnasium.make("CartPole-v1"))
-    with pytest.raises(TypeError, match="array action"):
+    with pytest.raises(TypeError, match="array face, not around CallMenu"):
         JsonCalls(CallMenu(make()))
-    with pytest.raises(TypeError, match="array action"):
+    with pytest.raises(TypeError, match="array face, not around JsonCalls"):
         JsonCalls(JsonCalls(make()))
 
 
