@@ -267,6 +267,7 @@ def test_what_no_digest_covers_is_held_against_a_replay(alone: Path, change: Cal
         (lambda lines: lines.insert(3, lines[4]), "event 3 (line 4) is not as it was written"),
         (lambda lines: lines.pop(-2), "its events do not end where its last line says"),
         (lambda lines: lines.pop(), "not a whole trace"),
+        (lambda lines: lines[4].pop("line"), "not a whole trace: line 5 is not as a trace has them"),
         (lambda lines: lines.pop(0), "not a whole trace"),
         (lambda lines: lines[0].update(format="fieldops-trace/0"), "its format is 'fieldops-trace/0'"),
         (lambda lines: lines[0].update(pack="0"), "its first and its last line name other tasks"),
@@ -280,6 +281,13 @@ def test_an_altered_trace_is_refused_in_one_line(alone: Path, change: Callable[.
     rewrite(alone, change)
     assert f"{alone}: " in refused(alone)
     assert says in refused(alone)
+
+
+@pytest.mark.parametrize("text", ["# caf\xe9\n", "# Read me\n", '{"trial": "x"}\n'])
+def test_what_is_no_trace_at_all_is_told_so(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "README.md"
+    path.write_text(text, encoding="utf-8")
+    assert refused(path) == f"fieldops: {path}: not a trace; give a file of DIR/traces\n"
 
 
 @pytest.mark.parametrize("field", ["outcome", "ending", "completion", "error", "status"])

@@ -177,10 +177,12 @@ def test_a_wrong_id_or_directory_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for args, says in (
         (["Nothing-v0"], f"there are {ENVIRONMENTS[0].id}"),
-        (["--out", str(tmp_path / "file")], "file"),
+        (["--out", str(tmp_path / "file")], "file: it is a file; give a directory"),
+        (["--out", str(tmp_path / "file" / "deep")], "deep: not a directory"),
         (["--tasks", "no/such/place"], "no/such/place"),
     ):
         result = CliRunner().invoke(app, ["docs", *args])
         assert (result.exit_code, result.stdout) == (2, "")
         assert says in result.stderr
         assert result.stderr.count("\n") == 1
+        assert "Errno" not in result.stderr

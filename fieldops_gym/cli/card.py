@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fieldops_gym.cli.common import Tasks, app, refuse
+from fieldops_gym.cli.common import Tasks, app, refuse, told
 from fieldops_gym.core.cards import CardError
 from fieldops_gym.evaluation import AgentLoadError
 from fieldops_gym.evaluation.audit import load_suite
@@ -40,7 +40,7 @@ def card_command(
             if path is not None:
                 _write(path, text)
     except (AgentLoadError, CardError, EnvironmentCardError, OSError) as error:
-        refuse(" ".join(str(error).split()))
+        refuse(told(error))
     if markdown is None and json_out is None:
         typer.echo(card.to_markdown(), nl=False)
     else:

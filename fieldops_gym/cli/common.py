@@ -87,6 +87,13 @@ def longest(texts: Sequence[str]) -> int:
     return max(map(len, texts), default=0)
 
 
+def told(error: BaseException) -> str:
+    """Return what an error says in one line; of the system's own errors the file and the words, without the number."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+    return " ".join(str(error).split())
+
+
 def refuse(why: str) -> NoReturn:
     """End with the exit status of a wrong command, and one line that says why."""
     typer.echo(f"fieldops: {why}", err=True)

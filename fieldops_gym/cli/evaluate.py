@@ -25,6 +25,7 @@ from fieldops_gym.cli.common import (
     refuse,
     row_named,
     split_names,
+    told,
 )
 from fieldops_gym.core.cards import Card, CardError, Pack
 from fieldops_gym.core.overrides import Overrides, merge
@@ -139,7 +140,7 @@ def run_command(
         check_run(settings, pack, plan_trials(settings, pack))
         report = _watched(settings, pack, source, out, resume, access_log)
     except WRONG as error:
-        refuse(str(error))
+        refuse(told(error))
     except KeyboardInterrupt:
         kept = "nothing was kept" if out is None else f"go on with --out {out} --resume"
         Console(stderr=True).print(Text(f"interrupted; {kept}"))
@@ -149,7 +150,7 @@ def run_command(
         try:
             write_whole(json_out, report.to_json())
         except OSError as error:  # by now the run has been played, and has been told
-            refuse(str(error))
+            refuse(told(error))
     if any(row.status == TrialStatus.INFRA_ERROR for row in report.rows):
         raise typer.Exit(UNJUDGED)
 

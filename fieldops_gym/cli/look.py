@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fieldops_gym.cli.common import UNJUDGED, Tasks, app, pack_for, refuse, row_named
+from fieldops_gym.cli.common import UNJUDGED, Tasks, app, pack_for, refuse, row_named, told
 from fieldops_gym.core.cards import CardError, Pack
 from fieldops_gym.core.overrides import OverrideError, merge
 from fieldops_gym.evaluation import ResultsError, TraceError, docs, manifest, show, worlds_report
@@ -32,7 +32,7 @@ def show_command(
     try:
         shown = load(trace, tasks)
     except (TraceError, ResultsError, CardError, OSError) as error:
-        refuse(" ".join(str(error).split()))
+        refuse(told(error))
     console = Console(highlight=False)
     wrap = console.is_terminal or "COLUMNS" in os.environ
     show.render(console, shown, since, console.width if wrap else None)
@@ -45,6 +45,8 @@ def docs_command(
     tasks: Tasks = None,
 ) -> None:
     """Write the documentation page of each environment, in Markdown, to standard output or to files."""
+    if out is not None and out.exists() and not out.is_dir():
+        refuse(f"{out}: it is a file; give a directory, which gets one file per environment")
     try:
         rows = ENVIRONMENTS if env is None else (row_named(env),)
         pages = {row.id: docs.page(row, pack_for(row, tasks)) for row in rows}
@@ -54,7 +56,7 @@ def docs_command(
         for path in docs.write(out, pages):
             typer.echo(path)
     except OSError as error:
-        refuse(str(error))
+        refuse(told(error))
 
 
 @app.command("world")
@@ -80,7 +82,7 @@ def world_command(
         if out is not None:
             write_whole(out, made.to_json())
     except (CardError, OverrideError, OSError) as error:
-        refuse(str(error))
+        refuse(told(error))
     if as_json:
         typer.echo(made.to_json(), nl=False)
     else:

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from fieldops_gym.cli.common import Tasks, app, plain_table, refuse
+from fieldops_gym.cli.common import Tasks, app, plain_table, refuse, told
 from fieldops_gym.core.cards import CardError
 from fieldops_gym.core.overrides import OverrideError
 from fieldops_gym.evaluation.evidence import printable
@@ -59,7 +59,7 @@ def sample_command(
         drawn = sample(results, pack, passes, failures, seed)
         review = write_review(drawn, pack, directory / "review" if out is None else out)
     except (SampleError, ResultsError, TraceError, CardError, OverrideError, QuarantineError, OSError) as error:
-        refuse(" ".join(str(error).split()))
+        refuse(told(error))
     console = Console(highlight=False)
     table = plain_table("family", "passed", "failed", "void", "raised", "not judged", "drawn")
     for counts in drawn.counts:
@@ -92,7 +92,7 @@ def judge_command(
         if listed:
             _list(console, last_answers(read_judgements(results)))
     except (JudgementError, SheetError, ResultsError, OSError) as error:
-        refuse(" ".join(str(error).split()))
+        refuse(told(error))
 
 
 def _filed(filed: Filed, directory: Path) -> str:

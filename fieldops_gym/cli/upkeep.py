@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fieldops_gym.cli.common import app, refuse, split_names
+from fieldops_gym.cli.common import app, refuse, split_names, told
 from fieldops_gym.core.cards import CardError
 from fieldops_gym.evaluation import RetireError, retire
 from fieldops_gym.evaluation.trials import PACK_DIGITS
@@ -26,6 +26,6 @@ def retire_command(
     try:
         done = retire(tasks, None if cards is None else split_names(cards), reason)
     except (RetireError, CardError, OSError) as error:
-        refuse(str(error))
+        refuse(told(error))
     typer.echo(f"{done.manifest}: {', '.join(done.cards)} read split regression now")
     typer.echo(f"pack {done.before[:PACK_DIGITS]} is pack {done.after[:PACK_DIGITS]} now; results from before keep the former")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -37,6 +38,10 @@ class Agent(Protocol):
         """
 
 
+TAKES = {"start": "start(brief, seed, restarted=False)", "act": "act(view, result)"}
+"""How an agent's methods are called."""
+
+
 class AgentSource(NamedTuple):
     """Where fresh instances of an agent come from, and the name that results carry."""
 
@@ -56,17 +61,35 @@ def load_agent(spec: str) -> AgentSource:
     module_name, colon, attribute = spec.partition(":")
     if not (colon and module_name and attribute):
         raise AgentLoadError(f"agent '{spec}': it should read MODULE:ATTR, for example {EXAMPLE}")
-    make = _attribute(spec, _module(spec, module_name), attribute)
+    make = _attribute(spec, module_named(f"agent '{spec}'", module_name, "MODULE:ATTR"), attribute)
     try:
         agent = make()
     except Exception as error:
         raise AgentLoadError(f"agent '{spec}': it cannot be made without arguments: {_one_line(error)}") from error
     if not isinstance(agent, Agent):
         raise AgentLoadError(f"agent '{spec}': it makes a {type(agent).__name__}, which lacks start(...) or act(...)")
+    _check_takes(spec, agent)
     return AgentSource(spec, make)
 
 
-def _module(spec: str, name: str) -> ModuleType:
+def _check_takes(spec: str, agent: Agent) -> None:
+    for name, call, named in (("start", (None, 0), {"restarted": False}), ("act", (None, None), {})):
+        try:
+            inspect.signature(getattr(agent, name)).bind(*call, **named)
+        except TypeError as error:
+            raise AgentLoadError(
+                f"agent '{spec}': {type(agent).__name__}.{name} does not take what it is given ({error}); "
+                f"it has to take {TAKES[name]}"
+            ) from error
+        except ValueError:  # it has no signature to look at, as what is built in
+            continue
+
+
+def module_named(who: str, name: str, form: str) -> ModuleType:
+    """Import a module, the working directory being on the path.
+
+    `who` and `form` are for messages: whose module it is, and what is to be given. Raises `AgentLoadError`.
+    """
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -75,12 +98,12 @@ def _module(spec: str, name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise AgentLoadError(
-                f"agent '{spec}': there is no module '{error.name}' here or installed; "
-                f"run from the directory that holds it, or give another MODULE:ATTR"
+                f"{who}: there is no module '{error.name}' here or installed; "
+                f"run from the directory that holds it, or give another {form}"
             ) from error
-        raise AgentLoadError(f"agent '{spec}': module '{name}' needs one that is missing: {_one_line(error)}") from error
+        raise AgentLoadError(f"{who}: module '{name}' needs one that is missing: {_one_line(error)}") from error
     except Exception as error:
-        raise AgentLoadError(f"agent '{spec}': module '{name}' cannot be imported: {_one_line(error)}") from error
+        raise AgentLoadError(f"{who}: module '{name}' cannot be imported: {_one_line(error)}") from error
 
 
 def _attribute(spec: str, module: ModuleType, name: str) -> Callable[[], Any]:

@@ -80,11 +80,17 @@ def trace_of(
 
 def read_trace(path: Path) -> Trace:
     """Read a trace file. Raises `TraceError` when it is not whole, `OSError` when it is not there."""
+    lines: list[dict[str, Any]] = []
+    kinds: list[str] = []
     try:
-        lines = [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
-        kinds = [line["line"] for line in lines]
+        for text in path.read_bytes().splitlines():
+            line = json.loads(text.decode("ascii"))
+            kinds.append(str(line["line"]))
+            lines.append(line)
     except (ValueError, KeyError, TypeError) as error:
-        raise TraceError(f"{path}: not a trace: {type(error).__name__}: {error}") from error
+        if not lines:
+            raise TraceError(f"{path}: not a trace; give a file of DIR/traces") from error
+        raise TraceError(f"{path}: not a whole trace: line {len(lines) + 1} is not as a trace has them") from error
     if len(kinds) < 2 or kinds[0] != "header" or kinds[-1] != "grade" or set(kinds[1:-1]) - {"event"}:
         raise TraceError(f"{path}: not a whole trace: it should have a header, events, and the grade at its end")
     return Trace(lines[0], tuple(lines[1:-1]), lines[-1])

@@ -9,6 +9,7 @@ import pytest
 
 from agents.reference import Reference
 from fieldops_gym.evaluation import Agent, AgentLoadError, load_agent
+from fieldops_gym.evaluation.audit import load_suite
 
 WRONG = {
     "agents.reference": "MODULE:ATTR",
@@ -23,6 +24,11 @@ WRONG = {
     "needy_agents:Anything": "'no_such_library'",
     "picky_agents:Picky": "without arguments",
     "halves:OnlyActs": "lacks start(...) or act(...)",
+    "deaf_agents:Early": (
+        "Early.start does not take what it is given (got an unexpected keyword argument 'restarted'); "
+        "it has to take start(brief, seed, restarted=False)"
+    ),
+    "deaf_agents:Blind": "it has to take act(view, result)",
 }
 
 
@@ -40,6 +46,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "    def act(self, view, result): ...\n"
     )
     (tmp_path / "halves.py").write_text("class OnlyActs:\n    def act(self, view, result): ...\n")
+    (tmp_path / "deaf_agents.py").write_text(
+        "class Early:\n"
+        "    def start(self, brief, seed): ...\n"
+        "    def act(self, view, result): ...\n"
+        "class Blind:\n"
+        "    def start(self, *args, **kwargs): ...\n"
+        "    def act(self, view): ...\n"
+    )
     (tmp_path / "own_agents.py").write_text(
         "class Own:\n"
         "    def start(self, brief, seed, restarted=False): ...\n"
@@ -67,6 +81,20 @@ def test_classes_and_functions_are_found_in_the_working_directory(name: str, her
     assert source.name == f"own_agents:{name}"
     assert first is not second
     assert type(first).__name__ == "Own"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("agents.nowhere", "agents 'agents.nowhere': there is no module 'agents.nowhere' here or installed; run from"),
+        ("broken_agents", "agents 'broken_agents': module 'broken_agents' cannot be imported: ZeroDivisionError"),
+    ],
+)
+def test_a_module_of_agents_is_refused_in_the_same_words(name: str, says: str, here: Path) -> None:
+    with pytest.raises(AgentLoadError) as caught:
+        load_suite(name)
+    assert says in str(caught.value)
+    assert "MODULE:ATTR" not in str(caught.value)
 
 
 def test_the_reference_follows_the_protocol() -> None:

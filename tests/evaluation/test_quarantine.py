@@ -91,7 +91,7 @@ def test_a_quarantined_trial_is_shown_and_counts_neither_as_passed_nor_as_failed
     report = run_with(pack, make, 4, tmp_path / "out")
     assert [row.card for row in read_rows(tmp_path / "out" / "results.jsonl")] == ["X-01"] * 4 + ["X-02"] * 4 + ["X-03"] * 4
     text = text_of(report)
-    assert cells(text, "card")[2:] == ["passed", "failed", "void", "errors", "quarantined", "of n"]
+    assert cells(text, "card")[2:] == ["passed", "failed", "void", "not judged", "quarantined", "of n"]
     assert cells(text, "X-01")[2:] == ["0", "0", "0", "0", "4", "4"]
     assert cells(text, "X-02")[-2:] == ["0", "4"]
     assert cells(text, "3 cards")[-2:] == ["4", "12"]
@@ -128,7 +128,7 @@ def test_a_report_that_cannot_be_written_is_still_told(tmp_path: Path) -> None:
     result = play("--cards", "X-01", "--tasks", tasks_with(tmp_path), "--json", tmp_path / "nowhere" / "report.json")
     assert result.exit_code == 2
     assert "2 trials. Nothing was written" in result.stdout
-    assert "No such file or directory" in result.stderr
+    assert "no such file or directory" in result.stderr
 
 
 @pytest.mark.parametrize(("threshold", "invalid"), [(0.2, True), (0.4, False), (0.0, True), (1 / 3, False), (1.0, False)])

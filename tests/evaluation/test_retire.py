@@ -206,7 +206,7 @@ def test_the_command_says_what_it_did(tasks: Path, pack: Pack) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert not list(tasks.glob(".*"))
     listed = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["list", "--tasks", str(tasks)])
-    assert next(line for line in listed.stdout.splitlines() if line.startswith("X-05")).split()[2] == "regression"
+    assert next(line for line in listed.stdout.splitlines() if line.startswith("X-05")).split()[1] == "regression"
     run = ["run", "--env", ENV, "--agent", "agents.shortcuts:DoNothing", "--seeds", "1", "--split", "regression"]
     assert "split regression: 2 cards x 1 seed" in CliRunner().invoke(app, [*run, "--tasks", str(tasks)]).stdout
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from fieldops_gym.evaluation.agents import Agent, AgentLoadError
+from fieldops_gym.evaluation.agents import Agent, AgentLoadError, module_named
 
 Make = Callable[[], Agent]
 
@@ -48,14 +45,7 @@ class AgentSuite(NamedTuple):
 
 def load_suite(name: str) -> AgentSuite:
     """Import a module that has REFERENCE, ALTERNATIVES, SHORTCUTS and `combined`. Raises `AgentLoadError`."""
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        module = importlib.import_module(name)
-    except Exception as error:
-        raise AgentLoadError(f"agents '{name}': it cannot be imported: {type(error).__name__}: {error}") from error
-    return suite_of(module)
+    return suite_of(module_named(f"agents '{name}'", name, "MODULE"))
 
 
 def suite_of(module: ModuleType) -> AgentSuite:
