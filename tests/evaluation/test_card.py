@@ -501,7 +501,7 @@ def test_the_command_prints_markdown_or_writes_files(pack: Pack, tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--agents", "agents.nowhere"), "agents 'agents.nowhere': it cannot be imported"),
+        (("--agents", "agents.nowhere"), "agents 'agents.nowhere': there is no module 'agents.nowhere' here"),
         (("--agents", "agents.suite", "--tasks", "nowhere"), "there is no such directory of tasks"),
         (("--agents", "agents.suite", "--claims", "none.yaml"), "none.yaml: it cannot be read"),
         (("--agents", "agents.suite", "--audit", "none.json"), "--audit none.json: it cannot be read"),
