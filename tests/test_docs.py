@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -22,7 +23,16 @@ from fieldops_gym.graders import invariants_of
 from fieldops_gym.registry import EnvRow
 
 EACH = pytest.mark.parametrize("row", ENVIRONMENTS, ids=lambda row: row.id)
-ORDER = (*docs.SECTIONS, "Tools", "Cards", "Faults", "People", "Invariants", "What is unlike a real system")
+ORDER = (
+    "Arguments and options",
+    *docs.SECTIONS,
+    "Tools",
+    "Cards",
+    "Faults",
+    "People",
+    "Invariants",
+    "What is unlike a real system",
+)
 
 
 def pack_of(row: EnvRow) -> Pack:
@@ -70,6 +80,18 @@ def test_the_snippet_runs_as_it_stands(row: EnvRow, tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout
+
+
+@EACH
+def test_arguments_and_options_are_those_of_the_environment(row: EnvRow) -> None:
+    own = part(page(row), "## Arguments and options")
+    given = dict(list(inspect.signature(FieldOpsEnv.__init__).parameters.items())[1:-1])  # but for `self`, and the unknown
+    assert [(cells[0], cells[2]) for cells in table(own)] == [(f"`{n}`", f"`{p.default!r}`") for n, p in given.items()]
+    options = table(own.partition("Options of `reset")[2])
+    assert [cells[0] for cells in options] == [
+        f"`{name}`" for name in ("card", "variant", "seeds", "layers", "faults", "budget", "people", "entities")
+    ]
+    assert all(all(cells) for cells in (*table(own), *options))
 
 
 @EACH

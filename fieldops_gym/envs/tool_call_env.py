@@ -22,6 +22,7 @@ from fieldops_gym.core.scenario import Coordinates, check_overrides
 from fieldops_gym.core.streams import Seeds, Stream, evaluation_seeds, training_seeds
 from fieldops_gym.core.view import View
 from fieldops_gym.domains import DOMAINS
+from fieldops_gym.envs.arguments import ARGUMENTS, OPTIONS
 from fieldops_gym.envs.render import render_text
 from fieldops_gym.envs.spaces import action_space, observation_space, split_mask
 from fieldops_gym.graders import grade, invariants_of, judge_so_far
@@ -33,14 +34,14 @@ MOST_PLANS = 1024
 """How many actions an environment remembers taken apart."""
 
 VERDICTS = ("end", "every_step")
-OPTIONS = ("card", "variant", "seeds", "layers", *KEYS)
-"""The options that `reset` knows. `layers` is what wrappers fill."""
+KNOWN = tuple(term.name for term in OPTIONS)
+"""The options that `reset` knows."""
 
 
 class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     """A family of cards as a Gymnasium environment. Families are subclasses that set `domain_name` and `family`.
 
-    Arguments: `split` ('train', 'development', 'held_out' or 'all') or `cards` (author ids) choose what is played;
+    Arguments (`fieldops_gym.envs.arguments` has them one by one): `split` or `cards` (author ids) choose what is played;
     `tasks` is a directory of one's own; `faults`, `budget`, `people` and `entities` override cards as reset options of
     the same names do; `verdicts` 'every_step' judges all along, which is privileged; `render_mode` is None or 'ansi'.
 
@@ -103,7 +104,11 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         entities: int | None = None,
         verdicts: str = "end",
         render_mode: str | None = None,
+        **unknown: Any,
     ) -> None:
+        if unknown:
+            named, known = ", ".join(map(repr, sorted(unknown))), ", ".join(term.name for term in ARGUMENTS)
+            raise TypeError(f"{type(self).__name__} got an unexpected keyword argument {named}; there are {known}")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(f"render_mode: {render_mode!r} is none of {self.metadata['render_modes']} or None")
         if verdicts not in VERDICTS:
@@ -142,8 +147,8 @@ class FieldOpsEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         if seed is not None or self._root is None:
             self._root, self._draws = self.np_random_seed, 0
         given = dict(options or {})
-        for name in sorted(set(given) - set(OPTIONS)):
-            LOGGER.warning("reset: option %r is not known and ignored; known are %s", name, ", ".join(OPTIONS))
+        for name in sorted(set(given) - set(KNOWN)):
+            LOGGER.warning("reset: option %r is not known and ignored; known are %s", name, ", ".join(KNOWN))
         self.episode = Episode(self.domain, self.pack, self._coordinates(given))
         self._draws += 1
         self.result = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from fieldops_gym.core.people import Persona
 from fieldops_gym.core.tools import Argument, Choice, Quantity, Ref, Tool, expected_by
 from fieldops_gym.domains import DOMAINS
 from fieldops_gym.envs import FieldOpsEnv
+from fieldops_gym.envs.arguments import ARGUMENTS, OPTIONS
 from fieldops_gym.envs.spaces import observation_space
+from fieldops_gym.evaluation import markdown
 from fieldops_gym.graders import invariants_of
 from fieldops_gym.registry import EnvRow
 
@@ -50,6 +52,7 @@ def page(row: EnvRow, pack: Pack) -> str:
     intro, prose = _prose(class_of(row))
     parts = [
         [f"# {row.id}", intro, *_facts(row, domain, layout)],
+        ["## Arguments and options", *_arguments()],
         ["## Observation", prose["Observation"], *_observation(layout)],
         ["## Action", prose["Action"], *_action(layout)],
         ["## Reward", prose["Reward"]],
@@ -106,7 +109,7 @@ def _taken_apart(family: type[FieldOpsEnv]) -> tuple[str, dict[str, str]]:
 
 def _facts(row: EnvRow, domain: Domain, layout: Layout) -> Iterator[str]:
     sizes = ", ".join(map(str, layout.catalogue.nvec))
-    yield _table(
+    yield markdown.table(
         ("", ""),
         [
             ("make", f'`gymnasium.make("{row.id}")`, after `import fieldops_gym`'),
@@ -120,24 +123,33 @@ def _facts(row: EnvRow, domain: Domain, layout: Layout) -> Iterator[str]:
     )
 
 
+def _arguments() -> Iterator[str]:
+    given = inspect.signature(FieldOpsEnv.__init__).parameters
+    yield "Keyword arguments of `gymnasium.make`:"
+    rows = [(f"`{term.name}`", term.takes, f"`{given[term.name].default!r}`", term.meaning) for term in ARGUMENTS]
+    yield markdown.table(("argument", "takes", "default", "meaning"), rows)
+    yield "Options of `reset(options={...})`; one that is left out or None changes nothing, an unknown one is logged:"
+    yield markdown.table(("option", "takes", "meaning"), [(f"`{term.name}`", term.takes, term.meaning) for term in OPTIONS])
+
+
 def _observation(layout: Layout) -> Iterator[str]:
     rows = []
     for name, box in observation_space(layout).items():
         table = layout.tables.get(name)
         what = f"{table.capacity} x {len(table.fields)}: rows of table `{name}`" if table else "numbers about no single record"
         rows.append((f"`{name}`", str(box.dtype), str(box.shape), what))
-    yield _table(("key", "dtype", "shape", "what"), rows)
+    yield markdown.table(("key", "dtype", "shape", "what"), rows)
     yield "Number *n* of row *r*, both from 0, is at place *r* x (numbers per row) + *n*."
     panels = {"clock": layout.clock.fields, "situation": layout.situation.fields, "last": layout.last}
     for name in layout.sections:
         fields = panels.get(name) or layout.tables[name].fields
         yield f"### `{name}`"
-        yield _table(("n", "name", "meaning"), [(str(n), f"`{f.name}`", f.meaning) for n, f in enumerate(fields)])
+        yield markdown.table(("n", "name", "meaning"), [(str(n), f"`{f.name}`", f.meaning) for n, f in enumerate(fields)])
     yield "### What replies show"
     yield "A reply in JSON shows these columns of a record; those in the last column only where it shows the record whole."
-    yield _table(
+    yield markdown.table(
         ("table", "rows at most", "columns", "when whole"),
-        [(f"`{t.name}`", str(t.capacity), _code(t.columns), _code(t.details)) for t in layout.tables.values()],
+        [(f"`{t.name}`", str(t.capacity), markdown.code(t.columns), markdown.code(t.details)) for t in layout.tables.values()],
     )
 
 
@@ -146,13 +158,13 @@ def _action(layout: Layout) -> Iterator[str]:
     rows = []
     for place, slot in enumerate(layout.catalogue.slots):
         if slot.name == "tool" and not place:
-            values = _code(tool.name for tool in layout.catalogue.tools)
+            values = markdown.code(tool.name for tool in layout.catalogue.tools)
         elif slot.name in layout.tables:
             values = f"0 none, {'1' if slot.size == 2 else f'1 to {slot.size - 1}'} the row of table `{slot.name}`"
         else:
-            values = _code(options[slot.name])
+            values = markdown.code(options[slot.name])
         rows.append((str(place), f"`{slot.name}`", str(slot.size), values))
-    yield _table(("place", "slot", "size", "values, from 0"), rows)
+    yield markdown.table(("place", "slot", "size", "values, from 0"), rows)
 
 
 def _budgets(contracts: Sequence[Contract]) -> Iterator[str]:
@@ -161,7 +173,7 @@ def _budgets(contracts: Sequence[Contract]) -> Iterator[str]:
         for meter, limit in contract.budget.items():
             rows.append((f"`{meter}`", str(limit), UNITS.get(meter, "count"), USED_UP.get(meter, "the episode ends")))
         yield f"Budget of contract `{contract.id}` (version {contract.version}):"
-        yield _table(("meter", "limit", "unit", "when it is used up"), rows)
+        yield markdown.table(("meter", "limit", "unit", "when it is used up"), rows)
         yield (
             f"Times in simulated seconds: each decision takes {contract.decision_cost}, a call without an answer "
             f"{contract.timeout}, a restart after a crash {contract.restart_delay}; the horizon is {contract.horizon}. Where "
@@ -176,13 +188,13 @@ def _tools(domain: Domain, contracts: Sequence[Contract]) -> Iterator[str]:
     for tool in tools.values():
         lag = f"{tool.latency.outbound} + {tool.latency.inbound}"
         rows.append((f"`{tool.name}`", tool.scope, str(tool.consequence), lag, "yes" if tool.name in offered else "no"))
-    yield _table(("tool", "scope", "consequence", "latency: out + back, simulated seconds", "offered here"), rows)
+    yield markdown.table(("tool", "scope", "consequence", "latency: out + back, simulated seconds", "offered here"), rows)
     for tool in tools.values():
         yield from _tool(tool)
     yield "### Answers"
     yield "Any call may be refused, or stay without an answer, for one of these reasons; the tools above say what theirs mean."
-    yield _table(("code", "message"), [(f"`{code}`", text) for code, text in MESSAGES.items()])
-    yield f"Prohibited, and recorded when called: {_code(sorted(domain.prohibited))}."
+    yield markdown.table(("code", "message"), [(f"`{code}`", text) for code, text in MESSAGES.items()])
+    yield f"Prohibited, and recorded when called: {markdown.code(sorted(domain.prohibited))}."
 
 
 def _tool(tool: Tool) -> Iterator[str]:
@@ -195,7 +207,7 @@ def _tool(tool: Tool) -> Iterator[str]:
     yield f"{tool.description} ({'; '.join(traits)})"
     if tool.args:
         rows = [(f"`{arg.name}`", _takes(arg), arg.description) for arg in tool.args]
-        yield _table(("argument", "takes", "meaning"), rows)
+        yield markdown.table(("argument", "takes", "meaning"), rows)
     lines = [f"- Idempotency: {tool.semantics.idempotency}", f"- Freshness: {tool.semantics.freshness}"]
     lines += [f"- Error `{code}`: {meaning}" for code, meaning in tool.semantics.errors]
     yield "\n".join(lines)
@@ -207,7 +219,7 @@ def _cards(cards: Sequence[Card], pack: Pack) -> Iterator[str]:
         (card.id, pack.splits[card.id].split, card.segment, str(len(card.variants)), f"`{card.contract}`", card.claim, card.why)
         for card in cards
     ]
-    yield _table(("card", "split", "segment", "variants", "budget", "claim", "why"), rows)
+    yield markdown.table(("card", "split", "segment", "variants", "budget", "claim", "why"), rows)
 
 
 def _faults(pack: Pack, contracts: Sequence[Contract]) -> Iterator[str]:
@@ -229,7 +241,7 @@ def _people(pack: Pack, contracts: Sequence[Contract]) -> Iterator[str]:
     for contract in contracts:
         for seat, names in contract.personas.items():
             seats.setdefault(seat, []).extend(name for name in names if name not in seats.get(seat, ()))
-    yield _table(("seat", "personas"), [(f"`{seat}`", _code(names)) for seat, names in seats.items()])
+    yield markdown.table(("seat", "personas"), [(f"`{seat}`", markdown.code(names)) for seat, names in seats.items()])
     for name in dict.fromkeys(name for names in seats.values() for name in names):
         persona = pack.personas[name]
         low, high = persona.delay
@@ -257,16 +269,16 @@ def _invariants(domain: Domain) -> Iterator[str]:
         (str(n), f"`{i.id}`", i.version, str(i.layer), i.severity.name.lower(), i.policy, i.rationale)
         for n, i in enumerate(invariants_of(domain))
     ]
-    yield _table(("n", "invariant", "version", "layer", "severity", "policy", "rationale"), rows)
+    yield markdown.table(("n", "invariant", "version", "layer", "severity", "policy", "rationale"), rows)
 
 
 def _fidelity(domain: Domain) -> Iterator[str]:
     where: dict[tuple[str, ...], list[str]] = {}
     for tool in domain.tools[domain.lead].values():
         for row in tool.fidelity:
-            where.setdefault((row.real, row.ours, row.gap, row.leaning, _code(row.verdicts)), []).append(tool.name)
-    rows = [(*row, _code(tools)) for row, tools in where.items()]
-    yield _table(("real systems", "this one", "gap", "it is", "verdicts affected", "tools"), rows)
+            where.setdefault((row.real, row.ours, row.gap, row.leaning, markdown.code(row.verdicts)), []).append(tool.name)
+    rows = [(*row, markdown.code(tools)) for row, tools in where.items()]
+    yield markdown.table(("real systems", "this one", "gap", "it is", "verdicts affected", "tools"), rows)
 
 
 def _takes(arg: Argument) -> str:
@@ -281,12 +293,3 @@ def _levels(arg: Argument) -> tuple[object, ...]:
     if isinstance(arg, Choice):
         return arg.options
     return arg.levels if isinstance(arg, Quantity) else ()
-
-
-def _code(names: Iterable[object]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [headers, ["---"] * len(headers), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)

@@ -32,6 +32,15 @@ def test_unknown_options_are_ignored_with_a_log_line(caplog: pytest.LogCaptureFi
     assert odd == fingerprint(make().reset(seed=0))
 
 
+def test_an_unknown_argument_is_told_what_there_is() -> None:
+    known = "split, cards, tasks, faults, budget, people, entities, verdicts, render_mode"
+    with pytest.raises(TypeError, match=f"got an unexpected keyword argument 'foo'; there are {known}"):
+        make(foo=1)
+    env = make(cards=["X-01"], entities=100)
+    assert env.spec is not None
+    assert gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json())).spec == env.spec
+
+
 def test_options_set_what_they_name_and_nothing_else() -> None:
     env = make()
     env.reset(seed=9)
