@@ -60,7 +60,7 @@ def _about_other(base: Base) -> Iterator[Change]:
 
 def _about_nothing(base: Base) -> Iterator[Change]:
     """Give the same disposition about nothing."""
-    if base.trial.account is not None:
+    if base.trial.account is not None and base.trial.account.subject:
         yield Change("account", with_account(base, subject=""))
 
 
