@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter, deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ from fieldops_gym import evaluation_seeds
 from fieldops_gym.wrappers import CallMenu, ShapedReward
 
 ENV_ID = "fieldops_gym:FieldOps-Effect-v0"
+MODEL = "maskable_ppo.zip"
+EVERY = 20_000
+"""Steps between two lines of progress, at most."""
 
 
 def make_training_env() -> gymnasium.Env:
@@ -34,7 +38,7 @@ def make_training_env() -> gymnasium.Env:
 
 
 class Progress(BaseCallback):
-    """Print, now and then, how often episodes pass and which milestones they reach."""
+    """Print, every so many steps, how often the last 300 episodes passed and which milestones they reached."""
 
     def __init__(self, every: int) -> None:
         super().__init__()
@@ -48,12 +52,13 @@ class Progress(BaseCallback):
             if "is_success" in info:
                 self.passed.append(bool(info["is_success"]))
                 self.reached.append(info["milestones_reached"])
-        if self.num_timesteps >= self.next and self.passed:
+        if self.num_timesteps >= self.next:
             self.next += self.every
             counts = Counter(name for names in self.reached for name in names)
             shares = " ".join(f"{name}={count / len(self.reached):.2f}" for name, count in counts.items())
             seconds = time.perf_counter() - self.began
-            print(f"{self.num_timesteps:>9,} steps  {seconds:5.0f} s  passed {np.mean(self.passed):.3f}  {shares}", flush=True)
+            told = f"passed {np.mean(self.passed):.3f}  {shares}" if self.passed else "no episode has ended yet"
+            print(f"{self.num_timesteps:>9,} steps  {seconds:5.0f} s  {told}", flush=True)
         return True
 
 
@@ -92,7 +97,12 @@ def build(envs: int, seed: int) -> MaskablePPO:
     )
 
 
-def main() -> None:
+def steps_between(steps: int) -> int:
+    """Return the steps between two lines of progress: a tenth of a short training, `EVERY` of a long one."""
+    return max(1, min(EVERY, steps // 10))
+
+
+def main(words: Sequence[str] | None = None) -> None:
     """Train, evaluate, and save."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--steps", type=int, default=2_500_000, help="environment steps (default 2,500,000)")
@@ -100,17 +110,23 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of the learner (default 0)")
     parser.add_argument("--eval-seeds", type=int, default=100, help="evaluation seeds per variant (default 100)")
     parser.add_argument("--out", type=Path, default=None, help="directory to save the model in (default: not saved)")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
+    model_file = None if arguments.out is None else arguments.out / MODEL
+    if model_file is not None:
+        model_file.parent.mkdir(parents=True, exist_ok=True)  # now, and not when hours of training are to be saved
+    goes = "is not saved; --out DIR keeps it" if model_file is None else f"goes to {model_file}"
+    every = steps_between(arguments.steps)
+    print(f"{arguments.steps:,} steps, environments: {arguments.envs}; the model {goes}; a line every {every:,}", flush=True)
     torch.set_num_threads(1)
     model = build(arguments.envs, arguments.seed)
-    model.learn(arguments.steps, callback=Progress(max(20_000, arguments.steps // 40)))
+    model.learn(arguments.steps, callback=Progress(every))
     shares = evaluate(model, arguments.eval_seeds)
     for name, share in shares.items():
         print(f"{name:<16} {share:6.1%}")
     print(f"{'all variants':<16} {np.mean(list(shares.values())):6.1%} of {arguments.eval_seeds} unseen seeds each")
-    if arguments.out is not None:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        model.save(arguments.out / "maskable_ppo.zip")
+    if model_file is not None:
+        model.save(model_file)
+        print(f"saved: {model_file}")
 
 
 if __name__ == "__main__":
