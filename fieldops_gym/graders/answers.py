@@ -6,7 +6,19 @@ from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
 from fieldops_gym.domains.field_service.answers import in_conflict, informers, right_answer
 from fieldops_gym.domains.field_service.history import shown_to
 from fieldops_gym.domains.field_service.rules import GIVE_UP_SECONDS, LEAD, draft_of
-from fieldops_gym.graders.evidence import HOLDS, NOT_JUDGED, OWNER, SOURCE, Params, broken, ids, not_applicable, succeeded
+from fieldops_gym.graders.evidence import (
+    HOLDS,
+    NOT_JUDGED,
+    OWNER,
+    SOURCE,
+    Params,
+    broken,
+    first_shown,
+    first_told,
+    ids,
+    not_applicable,
+    succeeded,
+)
 
 IN_CONFLICT = 2
 """How many editions an escalation over a conflict cites at least."""
@@ -24,14 +36,35 @@ def grounded(trial: Trial, params: Params) -> Finding:
     last = tuple(made.seq for made in trial.calls(LEAD)[-1:])
     if not any(s.table == "equipment" and s.id == machine and s.detail for s in shown):
         return broken("the registry is asked for the revision first", "it was not", last, ids("equipment", [machine]))
+    early = _asked_too_early(trial, machine)
+    if early is not None:
+        return early
     if account.disposition in ("answered", "escalated"):
-        return _cited(trial, {s.id for s in shown if s.table == "manual" and s.detail}, last)
+        told = first_told(trial, "escalated")
+        return _cited(
+            trial, {s.id for e, s in shown_to(trial, LEAD) if s.table == "manual" and s.detail and e.seq < told}, last
+        )
     if account.disposition == "needs_information":
         if not succeeded(trial, "search_manuals"):
             return broken("the manuals are listed first", "they were not", last)
         if account.subject == machine:
             return _asked_first(trial, last)
     return HOLDS
+
+
+def _asked_too_early(trial: Trial, machine: str) -> Finding | None:
+    """Return what was put to people before the registry, or before the conflict that it is about, had been seen."""
+    looked_up = first_shown(trial, "equipment", machine, 1)
+    for made in succeeded(trial, "ask"):
+        if made.arg("topic") == "revision" and made.seq < looked_up:
+            return broken(
+                "the registry is asked for the revision first", "a person was", (made.seq,), ids("equipment", [machine])
+            )
+    for made in succeeded(trial, "request_review"):
+        seen = {s.id for event, s in shown_to(trial, LEAD) if event.seq < made.seq and s.table == "manual" and s.detail}
+        if not set(right_answer(trial.world.start, trial.scenario.roles).cites) <= seen:
+            return broken("the editions in conflict are read before the review desk is asked", "they were not", (made.seq,))
+    return None
 
 
 def _asked_first(trial: Trial, last: tuple[int, ...]) -> Finding:
@@ -81,14 +114,24 @@ def _cited(trial: Trial, read: set[str], last: tuple[int, ...]) -> Finding:
         if not machine.revision and not any(s.topic == "revision" and s.person in may for s in told):
             return broken("the revision is known", "nobody who may had told it", last, ids("equipment", [machine.id]))
         decided = any(s.topic == "edition" and s.value == account.subject for s in told)
-        looked_up = any(s.table == "policy" and s.id == "pol-sources" for _, s in shown_to(trial, LEAD))
-        if not decided and not looked_up and in_conflict(trial.world.start, roles):
+        if not decided and _sources_unread(trial):
             return broken("policy on sources is read where editions conflict", "it was not", last, (("policy", "pol-sources"),))
         if right_answer(trial.world.start, roles).disposition == "escalated" and not decided:
             return broken("the review desk's decision", "it had not been heard", last, ids("manual", [account.subject]))
-    elif len(cited) < IN_CONFLICT:
-        return broken("both editions in conflict are cited", f"{len(cited)} is cited", last, ids("manual", cited))
+        return HOLDS
+    right = right_answer(trial.world.start, roles)
+    missing = [key for key in right.cites if key not in cited]
+    if len(cited) < IN_CONFLICT or (right.disposition == "escalated" and missing):
+        return broken("both editions in conflict are cited", f"{len(missing)} of them is not", last, ids("manual", missing))
+    if _sources_unread(trial):
+        return broken("policy on sources is read where editions conflict", "it was not", last, (("policy", "pol-sources"),))
     return HOLDS
+
+
+def _sources_unread(trial: Trial) -> bool:
+    """Whether editions conflict, and nobody looked up whether policy has a source that holds."""
+    unread = not first_shown(trial, "policy", "pol-sources", 1)
+    return unread and in_conflict(trial.world.start, trial.scenario.roles)
 
 
 def within_scope(trial: Trial, params: Params) -> Finding:

@@ -158,6 +158,11 @@ def intent_stands(trial: Trial, params: Params) -> Finding:
 
     Off is a request that its requester cancelled, and one for which a key is known with other content.
     """
+    off = cancelled_seen(trial)
+    further = [made for made in sent(trial, *FURTHER) if off and made.seq > off]
+    if further:
+        actual = f"{further[0].call.tool} after its seat was shown that the request was cancelled"
+        return broken("a request that is off goes no further", actual, (off, further[0].seq))
     calls = sent(trial, "reserve")
     if not calls:
         return not_applicable("nothing was dispatched")
@@ -174,6 +179,10 @@ def intent_stands(trial: Trial, params: Params) -> Finding:
                 ids("proposal", [str(made.arg("proposal"))]),
             )
     return HOLDS
+
+
+FURTHER = ("propose", "request_approval", "migrate")
+"""Calls that take a request further, short of a dispatch."""
 
 
 def live_at_commit(trial: Trial, params: Params) -> Finding:

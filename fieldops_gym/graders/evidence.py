@@ -90,6 +90,11 @@ def first_shown(trial: Trial, table: str, key: str, detail: int) -> int:
     return 0
 
 
+def first_told(trial: Trial, kind: str) -> int:
+    """Return the seq of the call that first told anybody something of a kind; one after every event if none did."""
+    return next((made.seq for made in succeeded(trial, "notify") if made.arg("kind") == kind), len(trial.world.log) + 1)
+
+
 def ids(table: str, keys: Any) -> tuple[tuple[str, str], ...]:
     """Return record references."""
     return tuple((table, key) for key in keys)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
+from fieldops_gym.core.judging import Finding, Invariant, Layer, Made, Severity, Trial
 from fieldops_gym.domains.field_service import rules
 from fieldops_gym.domains.field_service.answers import right_answer
-from fieldops_gym.domains.field_service.plans import fitting_parts
+from fieldops_gym.domains.field_service.history import cancelled_seen, own_effects, undone_unseen
+from fieldops_gym.domains.field_service.plans import fitting_parts, parts_elsewhere
 from fieldops_gym.domains.field_service.reach import cheapest_calls, reach
+from fieldops_gym.domains.field_service.records import Proposal
 from fieldops_gym.domains.field_service.tools import PROHIBITED
 from fieldops_gym.domains.field_service.truth import accepted
 from fieldops_gym.graders.evidence import (
@@ -17,6 +19,7 @@ from fieldops_gym.graders.evidence import (
     Params,
     broken,
     first_shown,
+    first_told,
     ids,
     not_applicable,
     sent,
@@ -100,7 +103,23 @@ def current_evidence(trial: Trial, params: Params) -> Finding:
         if not 0 < asked < frozen:
             records = ids("equipment", [machine.id])
             return broken("the registry is asked for the revision before the proposal", "it was not", (frozen,), records)
+        rule = _rule_unread(trial, plan)
+        if rule:
+            expected = f"the policy on {rule} is read before a plan rests on it"
+            return broken(expected, "it was not", (frozen,), (("policy", f"pol-{rule}"),))
     return HOLDS
+
+
+def _rule_unread(trial: Trial, plan: Proposal) -> str:
+    """Return the operation whose policy a plan rests on and its seat had not read, '' for none."""
+    tables, roles = trial.world.tables, trial.scenario.roles
+    elsewhere = tables["part"][plan.part].depot != tables["incident"][plan.incident].region
+    if elsewhere and not first_shown(trial, "policy", "pol-depots", 1):
+        return "depots"
+    asked_for = rules.PLAN in trial.world.start["incident"][plan.incident].asks
+    if asked_for and len(fitting_parts(tables, roles)) > 1 and not first_shown(trial, "policy", "pol-rank", 1):
+        return "rank"
+    return ""
 
 
 def _nothing_does(trial: Trial) -> Finding:
@@ -113,11 +132,14 @@ def _nothing_does(trial: Trial) -> Finding:
     if right.disposition == "answered":
         looked.append(("manual", right.subject))
     lacking = "list_slots" if fitting_parts(trial.world.tables, scenario.roles) else "search_parts"
+    if lacking == "search_parts" and parts_elsewhere(trial.world.tables, scenario.roles):
+        looked.append(("policy", "pol-depots"))
+    told = first_told(trial, "escalated")
     for table, key in looked:
-        if not first_shown(trial, table, key, 1):
+        if not 0 < first_shown(trial, table, key, 1) < told:
             expected = f"the {table} is read before it is said that no plan does"
             return broken(expected, "it was not", _last_call(trial), ids(table, [key]))
-    if not succeeded(trial, lacking):
+    if not any(made.result < told for made in succeeded(trial, lacking)):
         return broken(f"{lacking} before it is said that no plan does", "it was not called", _last_call(trial))
     return HOLDS
 
@@ -126,9 +148,12 @@ def verified_before_told(trial: Trial, params: Params) -> Finding:
     """All four records were read back, and agreed, before anybody was told that a reservation stands."""
     claims = [m for m in succeeded(trial, "notify") if m.arg("kind") == "reserved"]
     claims += [m for m in succeeded(trial, "finish") if m.arg("disposition") == "completed"]
+    backs = [m for m in succeeded(trial, "read_reservation") if m.reply is not None]
+    blind = _given_up_unread(trial, backs)
+    if blind is not None:
+        return broken("a read-back before it is undone or escalated", "none was made", (blind.seq,))
     if not claims:
         return not_applicable("nobody was told that a reservation stands")
-    backs = [m for m in succeeded(trial, "read_reservation") if m.reply is not None]
     for claim in claims:
         before = [m.reply.facts for m in backs if m.result < claim.seq and m.reply is not None]
         if not before:
@@ -141,6 +166,20 @@ def verified_before_told(trial: Trial, params: Params) -> Finding:
                 "a read-back in which all four records agree", actual, (claim.seq,), ids("reservation", [last.reservation])
             )
     return HOLDS
+
+
+def _given_up_unread(trial: Trial, backs: list[Made]) -> Made | None:
+    """Return the call that gave up a reservation of the seat's own that it had not read back and that nobody had called off."""
+    own = {made.id for made in own_effects(trial)}
+    calls = [m for m in sent(trial, "compensate") if m.arg("reservation") in own]
+    if len(own) == 1 and reach(trial.scenario).kind != "budget":
+        stand = {made.id for made in own_effects(trial) if made.status == "active"} | undone_unseen(trial)
+        calls += [m for m in succeeded(trial, "finish") if m.arg("disposition") == "escalated" and m.arg("subject") in stand]
+    for made in calls:
+        read = any(back.arg("reservation") in own and back.seq < made.seq for back in backs)
+        if not read and not cancelled_seen(trial, before=made.seq):
+            return made
+    return None
 
 
 def nothing_prohibited(trial: Trial, params: Params) -> Finding:
@@ -203,7 +242,7 @@ WORK_INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         "trajectory.verified_before_told",
-        "1",
+        "2",
         OWNER,
         Layer.TRAJECTORY,
         Severity.WRONG,

@@ -80,8 +80,11 @@ def test_nobody_is_rescued_by_other_people(domain: Domain, pack: Pack, name: str
     for number, agent in enumerate(failing):
         for seat, persona in swaps if count(0, 1) else swaps[number % len(swaps) :: len(failing)]:
             overrides = merge([{"people": {seat: persona}}])
-            judged = grade(domain, play(episode_of(domain, pack, name, number, overrides), agent(), 0).trial())
-            assert judged.outcome != "passed", f"{agent.__name__} passes {name} with {persona}"
+            played = play(episode_of(domain, pack, name, number, overrides), agent(), 0)
+            if grade(domain, played.trial()).outcome == "passed":
+                # Where others keep the defect from showing, it did what the reference does, and nobody was rescued.
+                right = play(episode_of(domain, pack, name, number, overrides), Reference(), 0)
+                assert played.world.log_digest() == right.world.log_digest(), f"{agent.__name__} passes {name} with {persona}"
 
 
 @pytest.mark.parametrize("agent", IDLE)

@@ -134,7 +134,8 @@ def test_undoing_before_the_cancellation_was_seen_is_not_made_right_by_it(run: R
         yield call("wait", seconds=60)
         yield from end(episode, "cancelled", made(episode), "not_reserved")
 
-    assert set(run.broken(run("X-05:landed", instead={"read_reservation": detour}))) == {"task.accepted_ending"}
+    broken = {"task.accepted_ending", "trajectory.verified_before_told"}
+    assert set(run.broken(run("X-05:landed", instead={"read_reservation": detour}))) == broken
 
 
 def test_told_that_it_stands_and_cancelled_after_that_is_no_lie(run: Runner) -> None:

@@ -96,10 +96,19 @@ def calls_needed(scenario: Scenario) -> int:
     if answer.disposition == "escalated" and REVIEW in scenario.contract.tools:
         persona = scenario.personas.get("reviewer")
         decides = persona is None or "review" in dict(persona.answers)
-        calls += 1 + (1 if decides else scenario.limits.simulated_time // LONGEST_WAIT)
+        calls += 1 + (1 if decides else _waits(scenario.limits.simulated_time))
     if answer.disposition == "escalated" or scenario.start["policy"]["pol-sources"].value:
         calls += 2
     return calls
+
+
+def _waits(seconds: int) -> int:
+    """Return the fewest waits after which so little is left of some seconds that what is open may be given up."""
+    waits = 0
+    while seconds >= rules.GIVE_UP_SECONDS:
+        seconds -= LONGEST_WAIT if seconds > LONGEST_WAIT else rules.GIVE_UP_SECONDS
+        waits += 1
+    return waits
 
 
 def endings(trial: Trial, given_up: bool) -> list[Ending]:

@@ -7,7 +7,7 @@ from fieldops_gym.core.domain import Ending
 from fieldops_gym.core.judging import Trial
 from fieldops_gym.core.world import Tables
 from fieldops_gym.domains.field_service import plans, rules
-from fieldops_gym.domains.field_service.history import when_said
+from fieldops_gym.domains.field_service.history import deployment_told, when_said
 from fieldops_gym.domains.field_service.policies import ESCALATE
 from fieldops_gym.domains.field_service.rules import LEAD
 
@@ -28,7 +28,9 @@ def endings(trial: Trial, proposals: tuple[str, ...], incident: str) -> list[End
             found.append(Ending("proposed", right, "a fresh plan in the place of one that went stale"))
     if not plans.fitting_parts(tables, roles) or not plans.fitting_slots(tables, roles):
         found.append(Ending("escalated", (*proposals, incident), "no part, or no slot, does any more"))
-    if tables["policy"]["pol-deploy"].value == ESCALATE and any(not is_in_force(tables, key) for key in proposals):
+    by_seat = trial.account is not None and trial.account.by == LEAD
+    known = not by_seat or bool(deployment_told(trial))
+    if known and tables["policy"]["pol-deploy"].value == ESCALATE and any(not is_in_force(tables, key) for key in proposals):
         found.append(Ending("escalated", (*proposals, incident), "policy has proposals of an earlier workflow escalated"))
     return found
 

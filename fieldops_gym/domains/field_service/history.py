@@ -126,6 +126,21 @@ def key_conflict_seen(trial: Trial, before: int = 0) -> int:
     return 0
 
 
+def deployment_told(trial: Trial) -> list[int]:
+    """Return the seqs of the results that told the seat that a workflow is not in force any more."""
+    start = trial.world.start["release"]
+    told = [
+        made.result
+        for made in trial.calls(LEAD)
+        if made.reply is not None and made.call.tool == "reserve" and made.reply.expected.endswith("(P-21)")
+    ]
+    for event, shown in shown_to(trial, LEAD):
+        record = trial.world.record_at("release", shown.id, shown.version) if shown.table == "release" else None
+        if record is not None and record != start[record.id]:
+            told.append(event.seq)
+    return sorted(told)
+
+
 def when_said(trial: Trial) -> Tables:
     """Return the tables as they were when the seat gave its account; those of the end where the harness wrote it.
 

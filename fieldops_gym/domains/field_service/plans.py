@@ -36,6 +36,18 @@ def fitting_parts(tables: Tables, roles: Roles) -> list[Part]:
     ]
 
 
+def parts_elsewhere(tables: Tables, roles: Roles) -> list[Part]:
+    """Return the parts that would do if their depot served the region."""
+    answer = right_answer(tables, roles)
+    if answer.disposition != "answered":
+        return []
+    remedy, machine = tables["manual"][answer.subject].remedy, tables["equipment"][roles["equipment"][0]]
+    own = (tables["part"][key] for key in tables["family"][machine.family].parts)
+    does = [part for part in own if part.kind == remedy and rules.fits_revision(part, machine) and rules.in_stock(part)]
+    incident = tables["incident"][roles["incident"][0]]
+    return [part for part in does if not rules.depot_serves(part, incident)]
+
+
 def fitting_slots(tables: Tables, roles: Roles) -> list[Slot]:
     """Return the slots that do: skill, region, deadline, and a place left."""
     incident = tables["incident"][roles["incident"][0]]

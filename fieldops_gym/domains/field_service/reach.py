@@ -46,6 +46,10 @@ BEFORE_REQUEST = (
 WITHOUT_EFFECT = ("notify", "finish")
 
 
+WORDS = ("requester.vouch", "colleague.vouch", "requester.ask_again", "approver.repeat", "approver.reject_late")
+"""Acts that do nothing but send a message, which ends a wait early and so takes a call."""
+
+
 class Obstacle(NamedTuple):
     """Why completion is out of reach, or '' where it is not.
 
@@ -297,6 +301,8 @@ def _others_act(run: Run, struck: tuple[ArmedFault, ...], now: int) -> None:
     for fault in struck:
         if fault.act == "operations.deploy":
             run.deployed_at = min(run.deployed_at, now + fault.seconds)
+            run.mail.append(now + fault.seconds)
+        if fault.act in WORDS:
             run.mail.append(now + fault.seconds)
         if fault.act == "rival.take_stock":
             run.gone_at.setdefault(str(fault.value("what")), now + fault.seconds)

@@ -86,6 +86,8 @@ def _without_effect(trial: Trial) -> tuple[Ending, ...]:
 def _cancelled(trial: Trial, incident: str, made: list[Reservation], stands: list[str]) -> list[Ending]:
     """The seat knows that the request was cancelled: nothing may stand for it, or what stands is escalated by name."""
     undoing = [str(call.arg("reservation")) for call in undo_open(trial)]
+    if any(_undone_early(trial, r) for r in made):
+        return []
     if undoing:
         why = "whether the reservation for the cancelled request was undone is not known"
         plans = tuple(r.proposal for r in made if r.id in undoing)
@@ -93,16 +95,20 @@ def _cancelled(trial: Trial, incident: str, made: list[Reservation], stands: lis
         return [*unknown, Ending("escalated", (*_nothing(trial), *dict.fromkeys((*stands, *undoing))), why)]
     if stands:
         return [Ending("escalated", tuple(stands), "the request was cancelled, and a reservation stands for it")]
-    if open_dispatch(trial) or any(_undone_early(trial, r) for r in made):
+    if open_dispatch(trial):
         return []
     subjects = (*[r.id for r in made], *proposals(trial), incident)
     return [Ending("cancelled", subjects, "the request was cancelled, and nothing stands for it")]
 
 
 def _undone_early(trial: Trial, made: Reservation) -> bool:
-    """Whether a reservation that was whole was compensated before its seat knew that the request was cancelled."""
-    undone = [m.seq for m in trial.calls(LEAD) if m.call.tool == "compensate" and m.arg("reservation") == made.id]
-    return bool(undone) and not cancelled_seen(trial, before=undone[-1]) and _was_whole(trial, made)
+    """Whether a reservation that was whole was to be compensated before its seat knew that the request was cancelled."""
+    undone = [
+        m.seq for m in trial.calls(LEAD) if m.call.tool == "compensate" and m.arg("reservation") == made.id and was_put(m)
+    ]
+    if not undone or cancelled_seen(trial, before=undone[0]):
+        return False
+    return all(rules.wholeness(trial.world.at(undone[0]), made))
 
 
 def _conflict(trial: Trial, incident: str, stands: list[str]) -> list[Ending]:
@@ -125,10 +131,11 @@ def _compensated(trial: Trial, made: list[Reservation]) -> list[Ending]:
     last = made[-1]
     if len(made) == 1 and _undone_by_others(trial, last):
         why = "the effect was undone by somebody else"
-        found = [Ending(said, (last.id, last.proposal), why) for said in ("failed_no_effect", "escalated")]
-        if last.id in undone_unseen(trial) and _was_whole(trial, last):
-            found.append(Ending("completed", (last.id, last.incident), f"{why}, and the seat could not know it"))
-        return found
+        unseen = last.id in undone_unseen(trial)
+        if unseen and _was_whole(trial, last):
+            return [Ending("completed", (last.id, last.incident), f"{why}, and the seat could not know it")]
+        said = ("escalated",) if unseen else ("failed_no_effect", "escalated")
+        return [Ending(each, (last.id, last.proposal), why) for each in said]
     if len(made) > 1 or _was_whole(trial, last):
         return []
     return [
@@ -143,9 +150,10 @@ def _undone_by_others(trial: Trial, made: Reservation) -> bool:
 
 
 def _undo_looked_into(trial: Trial) -> bool:
-    """Whether after each compensation that was left open the seat tried to find out."""
+    """Whether after each compensation that was left open the seat tried to find out, or it was late by then."""
+    late = trial.scenario.limits.simulated_time - rules.GIVE_UP_SECONDS
     tried = [made for made in trial.calls(LEAD) if made.call.tool in ("read_reservation", "reconcile")]
-    return all(any(look.seq > sent.seq for look in tried) for sent in undo_open(trial))
+    return all((sent.replied_at or sent.at) > late or any(look.seq > sent.seq for look in tried) for sent in undo_open(trial))
 
 
 def _was_whole(trial: Trial, made: Reservation) -> bool:

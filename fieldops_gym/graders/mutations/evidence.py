@@ -255,7 +255,7 @@ KINDS: tuple[Kind, ...] = (
     _row("part of another family", "the part reserved is made for another family",
          _unsuitable("part", family=lambda p, base: "fam-0000000000"), SUITABLE, OF_THE_START),
     _row("part in a far depot", "the part reserved lies where nobody can fetch it in time",
-         _unsuitable("part", depot=lambda p, base: "reg-0000000000"), SUITABLE, OF_THE_START),
+         _unsuitable("part", depot=lambda p, base: "reg-0000000000"), SUITABLE, (*EVIDENCE, *OF_THE_START)),
     _row("technician of another trade", "whoever comes does not know the trade",
          _unsuitable("slot", skills=lambda s, base: ()), SUITABLE, OF_THE_START),
     _row("technician elsewhere", "whoever comes works in another region",
