@@ -70,7 +70,7 @@ def _files(directory: Path) -> Mapping[str, str]:
     for path in sorted(directory.rglob("*.yaml")) if directory.is_dir() else ():
         try:
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (yaml.YAMLError, ValueError):
+        except (yaml.YAMLError, ValueError, RecursionError):
             continue
         if isinstance(data, dict):
             kind = "contract" if path.name == "contract.yaml" else "card"

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from fieldops_gym.cli.common import UNJUDGED, Tasks, app, plain_table, refuse
+from fieldops_gym.cli.common import UNJUDGED, Tasks, app, plain_table, refuse, told
 from fieldops_gym.core.cards import CardError, Pack
 from fieldops_gym.evaluation.lock import Checked, LockError, State, check_lock, write_lock
 from fieldops_gym.evaluation.lock_parts import PARTS
@@ -38,7 +38,7 @@ def lock_command(
             return
         checked = check_lock(DOMAIN, pack)
     except (CardError, LockError, QuarantineError, OSError) as error:
-        refuse(" ".join(str(error).split()))
+        refuse(told(error))
     console = Console(highlight=False)
     table = plain_table("part", "what", "digest", "lock")
     for name, digest in checked.found.parts.items():
@@ -74,7 +74,7 @@ def packet_command(
             return
         contents = write_packet(directory, DOMAIN, load_tasks(tasks, DOMAIN), tuple(report or ()), tuple(card or ()))
     except (CardError, LockError, PacketError, QuarantineError, OSError) as error:
-        refuse(" ".join(str(error).split()))
+        refuse(told(error))
     typer.echo(f"{directory}: {len(contents.files)} files, of tasks that are {contents.state}; pack {contents.pack}")
     typer.echo(f"{MANIFEST}: SHA-256 {contents.digest}")
 

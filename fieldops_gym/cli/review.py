@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fieldops_gym.cli.common import UNJUDGED, Tasks, app, refuse
+from fieldops_gym.cli.common import UNJUDGED, Tasks, app, refuse, told
 from fieldops_gym.core.cards import CardError
 from fieldops_gym.evaluation import AgentLoadError
 from fieldops_gym.evaluation.audit import audit, load_suite, render
@@ -38,13 +38,16 @@ def audit_command(
     errors = Console(stderr=True)
     try:
         pack, suite = load_tasks(tasks, DOMAIN), load_suite(agents)
+        for path in (json_out, markdown):
+            if path is not None and (path.is_dir() or not path.parent.is_dir()):
+                refuse(f"{path}: a report cannot be written there; give a file in a directory that is there")
         with errors.status("auditing") as status:
             report = audit(DOMAIN, pack, suite, quick, lambda name: status.update(f"auditing: {name}"))
         for path, text in ((json_out, report.to_json()), (markdown, report.to_markdown())):
             if path is not None:
                 path.write_text(text, encoding="utf-8")
     except (AgentLoadError, CardError, QuarantineError, OSError) as error:
-        refuse(str(error))
+        refuse(told(error))
     render(Console(highlight=False), report)
     if not report.holds:
         raise typer.Exit(UNJUDGED)

@@ -281,7 +281,7 @@ def content_hash(card: Card) -> str:
 def _parse(name: str, text: str) -> Any:
     try:
         return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise CardError(f"{name}: not YAML: {error}") from error
 
 

@@ -64,7 +64,7 @@ def load_agent(spec: str) -> AgentSource:
     make = _attribute(spec, module_named(f"agent '{spec}'", module_name, "MODULE:ATTR"), attribute)
     try:
         agent = make()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise AgentLoadError(f"agent '{spec}': it cannot be made without arguments: {_one_line(error)}") from error
     if not isinstance(agent, Agent):
         raise AgentLoadError(f"agent '{spec}': it makes a {type(agent).__name__}, which lacks start(...) or act(...)")
@@ -102,7 +102,7 @@ def module_named(who: str, name: str, form: str) -> ModuleType:
                 f"run from the directory that holds it, or give another {form}"
             ) from error
         raise AgentLoadError(f"{who}: module '{name}' needs one that is missing: {_one_line(error)}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise AgentLoadError(f"{who}: module '{name}' cannot be imported: {_one_line(error)}") from error
 
 

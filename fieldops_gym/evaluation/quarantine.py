@@ -143,7 +143,7 @@ def read_quarantine(path: Path, pack: Pack) -> Quarantine:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "(the whole file)"
         raise QuarantineError(f"{path.name}: {field}: {first['msg']}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise QuarantineError(f"{path.name}: not YAML in UTF-8: {' '.join(str(error).split())}") from error
     for number, entry in enumerate(held.entries):
         card = pack.cards.get(entry.card)

@@ -16,8 +16,9 @@ from fieldops_gym.graders.mutations.surgery import replayed, without
 from tests.support import episode_of, play
 
 SPREAD = (
-    "A-02:for_one", "A-02:absent", "A-05:change_slot", "E-02:told", "E-03:decided", "E-05:own", "P-01:few_parts",
-    "P-04:not_allowed", "R-02:silent", "R-04:anew", "R-04:migrate", "R-06:stands", "X-01:whole", "X-02:timeout", "X-05:landed",
+    "A-02:for_one", "A-02:absent", "A-05:change_slot", "E-02:told", "E-03:decided", "E-05:own", "P-01:few_parts", "P-03:kept",
+    "P-03:ranked", "P-04:not_allowed", "R-01:live", "R-02:silent", "R-04:anew", "R-04:migrate", "R-06:stands", "X-01:whole",
+    "X-02:timeout", "X-05:landed",
 )  # fmt: skip
 """Variants in which every kind has a place."""
 
@@ -100,3 +101,9 @@ def test_a_run_that_goes_on_is_no_base(domain: Domain, pack: Pack) -> None:
     episode.call(ToolCall.of("read_directory"))
     with pytest.raises(MutationError, match="has not ended"):
         Base.of(episode)
+
+
+def test_a_false_account_is_for_its_own_invariant_to_notice() -> None:
+    """Where the ending is named beside it, the one can sleep and the other covers for it."""
+    named = {kind.name: kind.breaks for kind in KINDS}
+    assert named["denied by name"] == named["unknown or over"] == ("account.finish_true",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -59,6 +59,7 @@ def suite_of(module: ModuleType) -> AgentSuite:
     for attribute, what in wanted.items():
         if not hasattr(module, attribute):
             raise AgentLoadError(f"agents '{module.__name__}': it has no {attribute}, {what}; agents.suite is an example")
+    _check(module)
     styles = tuple(Style(each.__name__, each, frozenset(getattr(each, "VOID", ()))) for each in module.ALTERNATIVES)
     shortcuts = tuple(
         Shortcut(
@@ -72,6 +73,26 @@ def suite_of(module: ModuleType) -> AgentSuite:
         for each in module.SHORTCUTS
     )
     return AgentSuite(module.__name__, module.REFERENCE, styles, shortcuts, module.combined)
+
+
+def _check(module: ModuleType) -> None:
+    """Raise `AgentLoadError` for what is no agent class, or declares what is no declaration."""
+    where = f"agents '{module.__name__}'"
+    for group in ("ALTERNATIVES", "SHORTCUTS"):
+        if not isinstance(getattr(module, group), Sequence):
+            raise AgentLoadError(f"{where}: {group} is a {type(getattr(module, group)).__name__}; it should be a sequence")
+    for group in ("REFERENCE", "ALTERNATIVES", "SHORTCUTS"):
+        for each in (module.REFERENCE,) if group == "REFERENCE" else getattr(module, group):
+            if not isinstance(each, type) or not callable(getattr(each, "act", None)):
+                raise AgentLoadError(f"{where}: {group} holds {each!r}, which is no class with start(...) and act(...)")
+            if not isinstance(getattr(each, "VOID", ()), Collection) or isinstance(getattr(each, "VOID", ()), str):
+                raise AgentLoadError(f"{where}: {each.__name__}.VOID should be names of variants, `card:variant`")
+    for each in module.SHORTCUTS:
+        for name in ("FAILS", "SOMETIMES"):
+            if not isinstance(getattr(each, name, {} if name == "SOMETIMES" else None), Mapping):
+                raise AgentLoadError(f"{where}: {each.__name__} has no {name} that gives an invariant for each `card:variant`")
+    if not callable(module.combined):
+        raise AgentLoadError(f"{where}: combined is a {type(module.combined).__name__}; it should be a function")
 
 
 def _first_line(agent: Any) -> str:

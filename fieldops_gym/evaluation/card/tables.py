@@ -267,5 +267,5 @@ def _read(path: Path, model: type[_Model]) -> _Model:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "(the whole file)"
         raise EnvironmentCardError(f"{path.name}: {field}: {first['msg']}") from error
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise EnvironmentCardError(f"{path.name}: it cannot be read: {' '.join(str(error).split())}") from error

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fieldops_gym.graders.mutations import account, authority, collateral, conduct, effects, evidence
+from fieldops_gym.graders.mutations import account, authority, collateral, conduct, effects, evidence, plans
 from fieldops_gym.graders.mutations.model import Base, Kind, Mutant, MutationError
 
 __all__ = ["KINDS", "Base", "Kind", "Mutant", "MutationError", "composed", "mutants_of"]
@@ -21,6 +21,7 @@ KINDS: tuple[Kind, ...] = (
     *collateral.KINDS,
     *authority.KINDS,
     *evidence.KINDS,
+    *plans.KINDS,
     *account.KINDS,
 )
 """Every kind of mutation."""

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fieldops_gym.domains.field_service.history import open_dispatch, undo_open
 from fieldops_gym.domains.field_service.tools import DISPOSITIONS, KINDS_TOLD
 from fieldops_gym.graders.evidence import incident_of
 from fieldops_gym.graders.mutations.equivalents import time_over
 from fieldops_gym.graders.mutations.model import Base, Change, Kind, Make
-from fieldops_gym.graders.mutations.surgery import own_calls_of, standing, with_account, with_call, without
+from fieldops_gym.graders.mutations.surgery import own_calls, own_calls_of, standing, with_account, with_call, without
 
 GROUP = "account"
 
 ENDING = ("task.accepted_ending",)
 TOLD = ("task.requester_told",)
 TRUE = ("account.finish_true", "task.accepted_ending")
+UNTRUE = ("account.finish_true",)
+"""Not the ending too: with both named, either could sleep, and the other would cover for it."""
+
 GROUNDS = ("trajectory.grounded", "trajectory.current_evidence", "trajectory.verified_before_told")
 
 
@@ -45,6 +49,28 @@ def _says_other(base: Base) -> Iterator[Change]:
         yield Change(f"account: {disposition}", with_account(base, disposition=disposition, subject=subject))
 
 
+def _denies_by_name(base: Base) -> Iterator[Change]:
+    """Deny an effect that stands in each of the words that deny one, or leave its name out."""
+    account, incident = base.trial.account, incident_of(base.trial)
+    if account is None or account.disposition == "handed_over" or not standing(base):
+        return
+    for disposition in ("failed_no_effect", "cancelled", "rejected"):
+        yield Change(f"account: {disposition}", with_account(base, disposition=disposition, subject=incident))
+    if not (open_dispatch(base.trial) or undo_open(base.trial)):
+        yield Change("account: escalated", with_account(base, disposition="escalated", subject=incident))
+
+
+def _unknown_or_over(base: Base) -> Iterator[Change]:
+    """Say of a settled run that its outcome is not known, or of a delegation that runs that it has ended."""
+    account, plans = base.trial.account, base.trial.world.tables["proposal"]
+    if account is None or account.disposition in ("handed_over", "failed_effect_unknown") or not plans:
+        return
+    if open_dispatch(base.trial) or undo_open(base.trial):
+        return
+    for disposition in ("failed_effect_unknown", "handed_over"):
+        yield Change(f"account: {disposition}", with_account(base, disposition=disposition, subject=next(reversed(plans))))
+
+
 def _about_other(base: Base) -> Iterator[Change]:
     """Give the same disposition about a record of a kind that it may be about, which has nothing to do with the run."""
     account, tables = base.trial.account, base.trial.world.tables
@@ -56,6 +82,16 @@ def _about_other(base: Base) -> Iterator[Change]:
             other = next((key for key in sorted(tables[table]) if key not in own), None)
             if other is not None:
                 yield Change(f"account: {table} {other}", with_account(base, subject=other))
+
+
+def _names_less(base: Base) -> Iterator[Change]:
+    """Name the incident only, where a reservation stands for it or something is in flight."""
+    account = base.trial.account
+    if account is None or account.disposition not in ("escalated", "handed_over"):
+        return
+    in_flight = account.disposition == "handed_over" and any(m.call.tool == "reserve" for m in own_calls(base))
+    if account.subject != incident_of(base.trial) and (standing(base) or in_flight):
+        yield Change("account", with_account(base, subject=incident_of(base.trial)))
 
 
 def _about_nothing(base: Base) -> Iterator[Change]:
@@ -108,7 +144,12 @@ KINDS: tuple[Kind, ...] = (
     _row("says less", "the account denies an effect that stands", _says_less, TRUE, (*TOLD, *GROUNDS)),
     _row("says other", "the account has another disposition", _says_other, (*TRUE, *TOLD),
          (*GROUNDS, "account.told_true")),
+    _row("denied by name", "the account denies an effect that stands, in each word for it", _denies_by_name, UNTRUE,
+         (*ENDING, *TOLD, *GROUNDS, "account.told_true")),
+    _row("unknown or over", "the account says that it is not known, or that the delegation ended", _unknown_or_over, UNTRUE,
+         (*ENDING, *TOLD, *GROUNDS, "account.told_true")),
     _row("about another record", "the account is about a record of somebody else's", _about_other, TRUE, GROUNDS),
+    _row("names less", "the account names the incident, and not what stands or is in flight", _names_less, TRUE),
     _row("about nothing", "the account is about nothing", _about_nothing, TRUE, GROUNDS),
     _row("not said", "the run was cut off, and the harness wrote the account", _unsaid, ENDING,
          (*TOLD, *GROUNDS, "account.finish_true", "account.told_true")),

@@ -6,12 +6,21 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fieldops_gym.core.calls import Code, Reply, Status
-from fieldops_gym.core.world import Write
+from fieldops_gym.core.world import Event, Write
 from fieldops_gym.domains.field_service.records import Approval
 from fieldops_gym.domains.field_service.rules import live_approval
 from fieldops_gym.graders.evidence import Booked, bookings
 from fieldops_gym.graders.mutations.model import Base, Change, Kind, Make
-from fieldops_gym.graders.mutations.surgery import later, own_calls, own_calls_of, unseen, with_record, with_reply, with_writes
+from fieldops_gym.graders.mutations.surgery import (
+    edited,
+    later,
+    own_calls,
+    own_calls_of,
+    unseen,
+    with_record,
+    with_reply,
+    with_writes,
+)
 
 GROUP = "authority"
 
@@ -77,6 +86,32 @@ def _unheard(base: Base) -> Iterator[Change]:
         for given in approvals:
             changed = unseen(changed, "approval", given.id, 0)
         yield Change(f"effect at event {booked.event.seq}", changed)
+
+
+def _forgotten(base: Base) -> Iterator[Change]:
+    """Let the approval not have been shown again after the seat came back from a crash, before it sent anything."""
+    restarts = [event.seq for event in base.trial.world.log if event.kind == "restart"]
+    for booked, approvals in _relied_on(base):
+        if restarts and restarts[-1] < booked.event.ref:
+            gone = {given.id for given in approvals}
+            yield Change(f"effect at event {booked.event.seq}", edited(base, _without_shown(gone, restarts[-1])))
+
+
+def _without_shown(gone: set[str], since: int) -> Callable[[Event], Event]:
+    """Return an edit that takes approvals out of what was shown from an event on."""
+
+    def edit(event: Event) -> Event:
+        if event.seq < since:
+            return event
+        if event.kind == "restart":
+            return event._replace(data=tuple(s for s in event.data if s.id not in gone))
+        if event.kind != "result":
+            return event
+        reply = event.data.reply
+        kept = tuple(s for s in reply.shown if s.id not in gone)
+        return event._replace(data=event.data._replace(reply=reply._replace(shown=kept)))
+
+    return edit
 
 
 def _after_expiry(base: Base) -> Iterator[Change]:
@@ -181,6 +216,7 @@ KINDS: tuple[Kind, ...] = (
     _row("declined", "the answer was no", _approval(disposition=lambda a, base, b: "declined"), EITHER),
     _row("rejected", "the answer was a rejection", _rejected, ("authority.rejection_final",), EITHER),
     _row("approval not heard", "the seat was never shown the approval", _unheard, BASIS),
+    _row("approval forgotten", "after a crash the seat was not shown it again, and sent all the same", _forgotten, BASIS),
     _row("approver lost authority", "whoever approved may not approve reservations",
          _approver(authority=lambda base: ()), LIVE, (*BASIS, *OF_THE_START)),
     _row("approver of another tenant", "whoever approved belongs to another customer",

@@ -20,14 +20,14 @@ FRAME, SOUND = ("state.frame",), ("state.consistent",)
 
 
 def _touched(table: str, pick: Pick, alter: Alter) -> Make:
-    """Let the seat's last call write to a record that it has nothing to do with; None from `alter` deletes it."""
+    """Let the seat's first call write to a record that it has nothing to do with; None from `alter` deletes it."""
 
     def make(base: Base) -> Iterator[Change]:
         record, calls = pick(base), own_calls(base)
         if record is None or not calls:
             return
         write = Write(table, record.id, alter(record))
-        seq = calls[-1].seq
+        seq = calls[0].seq
         yield Change(f"event {seq}, {table}", with_writes(base, seq, lambda writes: (*writes, write)))
 
     return make
@@ -84,7 +84,7 @@ def _booked_for_another(base: Base) -> Iterator[Change]:
     incident = _first("incident", _of_others)(base)
     if incident is None or not own_calls(base):
         return
-    seq = own_calls(base)[-1].seq
+    seq = own_calls(base)[0].seq
     record = incident._replace(reservation=_some_reservation(base))
     yield Change(f"event {seq}", with_writes(base, seq, lambda ws: (*ws, Write("incident", record.id, record))))
 
