@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fieldops_gym.core.judging import Finding, Invariant, Layer, Severity, Trial
+from fieldops_gym.core.calls import Code
+from fieldops_gym.core.judging import Finding, Invariant, Layer, Made, Severity, Trial
 from fieldops_gym.core.world import Tables
 from fieldops_gym.domains.field_service import rules
 from fieldops_gym.domains.field_service.history import (
@@ -104,12 +105,17 @@ def told_true(trial: Trial, params: Params) -> Finding:
             )
         if kind == "escalated" and trial.account is not None and trial.account.disposition != "escalated":
             return broken("an escalation", f"told 'escalated' and ended as {trial.account.disposition}", (made.seq,))
-        later = [act for act in sent(trial, *ACTS) if act.seq > made.seq] if kind == "escalated" else []
+        later = [act for act in sent(trial, *ACTS) if act.seq > made.seq and not _was_put(act)] if kind == "escalated" else []
         if later:
             return broken("an escalation", f"told 'escalated', and {later[0].call.tool} after it", (made.seq, later[0].seq))
         if kind == "not_reserved" and _was_open(trial, made.seq):
             return broken("that nothing stands is known", "told 'not_reserved' with a dispatch open", (made.seq,))
     return HOLDS
+
+
+def _was_put(act: Made) -> bool:
+    """Whether a call asked the review desk for what it had been asked already: a seat that has crashed cannot know that."""
+    return act.call.tool == "request_review" and act.reply is not None and act.reply.code == Code.CONFLICT
 
 
 ACTS = ("propose", "request_approval", "request_review", "migrate", "reserve", "compensate")

@@ -17,7 +17,7 @@ from fieldops_gym.core.overrides import merge
 from tests.counts import count
 from tests.support import REPAIRS, VARIANTS, asks_for, episode_of, play
 
-SEEDS = count(3, 300)
+SEEDS = count(2, 300)
 
 
 def sometimes(agent: Any) -> dict[str, str]:

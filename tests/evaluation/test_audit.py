@@ -186,7 +186,7 @@ def test_a_grader_that_sleeps(few: Pack, monkeypatch: pytest.MonkeyPatch) -> Non
     )
     monkeypatch.setitem(INVARIANTS, NAME, asleep)
     assert red(few, small(few)) == ["mutations"]
-    assert short("mutations", few, small(few)) == ["told somebody else"]
+    assert set(short("mutations", few, small(few))) - {"(composed)"} == {"told somebody else"}
 
 
 def test_a_grader_that_breaks_at_everything(few: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +200,7 @@ def test_a_grader_that_breaks_at_everything(few: Pack, monkeypatch: pytest.Monke
     changed = tuple(each._replace(check=nervous) if each.id == row.id else each for each in INVARIANTS[NAME])
     monkeypatch.setitem(INVARIANTS, NAME, changed)
     monkeypatch.setattr(mutants_on_trial, "KINDS", tuple(kind for kind in KINDS if kind.group == "account"))
-    assert short("mutations", few, small(few)) == ["(unrelated verdicts)"]
+    assert set(short("mutations", few, small(few))) - {"(composed)"} == {"(unrelated verdicts)"}
 
 
 def test_a_run_that_no_grader_can_judge_is_not_noticed(few: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
